@@ -4,11 +4,11 @@ import argparse
 import importlib
 import os
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
-from agents import errors
+from agents import VERSION, errors
 from agents.argument_parsing import Parser
-from agents.console import safe_text
+from agents.console import Console, JsonReport, safe_text
 
 COMMANDS = (
     ("enroll", "save the server and the token of this agent, and check both"),
@@ -40,7 +40,8 @@ EXAMPLES = """examples:
 
 `COMMAND --help` shows the details. Exit codes: 0 done, 1 failed, 2 usage error,
 3 not enrolled, 4 refused by the server, 5 server unavailable (nothing is lost),
-6 spool full, 7 check failed.
+6 spool full, 7 check failed, 8 sent, but not read by the server yet. --json prints
+one JSON object.
 """
 
 
@@ -59,7 +60,26 @@ def main(arguments: Optional[List[str]] = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    is_json = _has_json(parser)
     options = parser.parse_args(words[1:])
+    Console.json = JsonReport(name) if options.json and not is_json else None
+    code = _run(module, options)
+    if Console.json:
+        sys.stdout.write(Console.json.text(code) + "\n")
+    return code
+
+
+def _has_json(parser: Parser) -> bool:
+    """Add the option --json; return whether the command has its own."""
+    try:
+        text = "print the results as one JSON object"
+        parser.add_argument("--json", action="store_true", help=text)
+    except argparse.ArgumentError:
+        return True
+    return False
+
+
+def _run(module: Any, options: argparse.Namespace) -> int:
     try:
         return int(module.run(options))
     except KeyboardInterrupt:
@@ -71,13 +91,27 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return errors.DONE
     except OSError as error:
         where = error.filename or "this machine"
-        sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
+        _print_error("%s: %s" % (where, error.strerror or error))
         return errors.FAILED
     except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
-        sys.stderr.write(safe_text("%s\n" % error))
+        _print_error(str(error))
         return int(error.exit_code)
+
+
+def _print_error(text: str) -> None:
+    sys.stderr.write(safe_text(text) + "\n")
+    if Console.json:
+        Console.json.messages.append(safe_text(text))
+
+
+def _version() -> str:
+    from agents.detection.facts import agent_facts
+
+    facts = agent_facts(sys.argv[0])
+    words = ["virtlab-agent", VERSION, "Python", facts["python"]]
+    return " ".join(words + ["SHA-256 " + facts["sha256"]] * ("sha256" in facts))
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -92,6 +126,7 @@ def _top_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s COMMAND [...]",
     )
+    parser.add_argument("--version", action="version", version=_version())
     parser.add_argument("command", choices=dict(COMMANDS), help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser

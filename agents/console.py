@@ -1,10 +1,11 @@
 """Text output without tokens."""
 
+import json
 import os
 import re
 import sys
 import time
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional
 
 # Control characters, line separators, direction marks and lone surrogates, as in
 # benchmarks/text_validation.py.
@@ -19,6 +20,11 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(
         lambda match: match.group().encode("unicode_escape").decode("ascii"), text
     )
+
+
+def printable_name(name: str) -> str:
+    """Return a file name; bytes that are not UTF-8 become escapes as in `\\xe9`."""
+    return printable(os.fsencode(name).decode("utf-8", "backslashreplace"))
 
 
 def printable_all(value: Any) -> Any:
@@ -39,8 +45,25 @@ def without_token(text: str) -> str:
     return _TOKEN.sub("vl_***", text)
 
 
+class JsonReport:
+    """The output of a command as one JSON object (``--json``)."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.results: List[str] = []
+        self.messages: List[str] = []
+        self.values: Dict[str, Any] = {}
+
+    def text(self, exit_code: int) -> str:
+        report = dict(self.values, command=self.command, exit_code=exit_code)
+        report.update(results=self.results, messages=self.messages)
+        return json.dumps(report, indent=1, sort_keys=True)
+
+
 class Console:
     """Output of a command: results to stdout, messages to stderr, without any token."""
+
+    json: Optional[JsonReport] = None  # of this process, if --json was given
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()
@@ -48,19 +71,31 @@ class Console:
 
     def print_result(self, text: str) -> None:
         self._clear()
+        if self.json:
+            self.json.results.append(safe_text(text))
+            return
         sys.stdout.write(safe_text(text) + "\n")
         sys.stdout.flush()
 
     def message(self, text: str) -> None:
         self._clear()
+        if self.json:
+            self.json.messages.append(safe_text(text))
         stamp = "" if self.is_terminal else utc_text() + " "
         sys.stderr.write(stamp + safe_text(text) + "\n")
         sys.stderr.flush()
 
+    def record(self, name: str, value: Any) -> None:
+        """Add a value to the output with --json."""
+        if self.json:
+            self.json.values[name] = value
+
     def progress(self, text: str) -> None:
         """Print a line that the next one replaces on a terminal."""
         if not self.is_terminal:
-            return self.message(text)
+            sys.stderr.write("%s %s\n" % (utc_text(), safe_text(text)))
+            sys.stderr.flush()
+            return
         try:
             columns = os.get_terminal_size(sys.stderr.fileno()).columns
         except (OSError, ValueError):
@@ -70,7 +105,6 @@ class Console:
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
         self._width = len(shown)
-        return None
 
     def _clear(self) -> None:
         if self._width:

@@ -8,6 +8,7 @@ REFUSED = 4
 SERVER_UNAVAILABLE = 5
 SPOOL_FULL = 6
 CHECK_FAILED = 7
+NOT_READ = 8  # everything was sent, but the server has not read it yet
 INTERRUPTED = 130
 
 

@@ -29,6 +29,14 @@ def is_server_url(server: str) -> bool:
     return is_http and bool(parts.hostname) and is_port and is_plain and is_base
 
 
+def is_readable_on_the_way(server: str) -> bool:
+    """Return whether requests leave this machine without encryption."""
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    is_local = host in ("localhost", "::1") or host.startswith("127.")
+    return parts.scheme == "http" and not is_local
+
+
 def redact_password(server: str) -> str:
     before, at, after = server.rpartition("@")
     return before.partition("//")[0] + "//***@" + after if at else server

@@ -19,6 +19,7 @@ from agents.client import Client, RefusedError, UnreachableError
 from agents.console import Console, utc_text
 from agents.errors import ServerRefusedError, ServerUnavailableError, UsageError
 from agents.files import read_text_file, remove_if_exists, write_durably
+from agents.host_lock import HostLock
 from agents.local_state import MeasuringLock, agent_folder
 from agents.measuring import command_lines
 from agents.measuring.command_lines import Step, ToolOptions
@@ -34,12 +35,14 @@ from agents.spool import Spool
 from agents.spool_delivery import send_spool
 from agents.timing.clocks import monotonic_us, own_clocks
 from agents.timing.time_client import ClockStamp, TimeServerPath, try_stamp
+from agents.upload_results import Uploads
 
 STAMP_MAX_AGE_US = 1000000
 LAST_STAMP_US = 500000
 FIRST_SLEEP_US = 250000  # the rate of our clock is still unknown
 SPIN_US = 3000
-MAX_LATENESS_US = 100000
+# The server decides whether runs that started late overlap enough to count.
+MAX_LATENESS_US = 10000000
 
 ServerReply = Dict[str, Any]
 ProgressCallback = Callable[[str], None]
@@ -268,7 +271,7 @@ class PlanRunner:
         self.server, self.slot_id, self.slot = server, slot_id, slot
         self.spool, self.console = spool, Console()
         self.report_file = ReportFile(server.plan, slot_id)
-        self.failed = 0
+        self.failed, self.uploads = 0, Uploads()
         self._last_message = ""
 
     def run(self) -> int:
@@ -321,6 +324,8 @@ class PlanRunner:
         is_sent = answer["action"] == "keep" or outcome == "failed"
         for document in pending.documents if is_sent else ():
             self.spool.save(document)
+            name = "part %d, attempt %d" % (pending.part, pending.report["attempt"])
+            self.uploads.add(name, document)
         self.report_file.delete()
         if not is_sent:
             return
@@ -348,8 +353,11 @@ def run_part(
     except UsageError as error:
         return _pending_report(part, "unsupported", reason=str(error))
     barrier = Barrier(server, part, step.limit_s, report)
+    target = " ".join(slot.through.words) if slot.through else None
+    # Slots of a co-run may be containers of one host.
+    host_lock = HostLock(report, is_shared=part["vms"] > 1, target=target)
     try:
-        with MeasuringLock():
+        with host_lock, MeasuringLock():
             if part["role"] == "load":
                 return _load(part, step, slot, barrier)
             measured = measure(step, slot.path, start_gate=barrier)
@@ -394,6 +402,8 @@ def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     values.update(
         {name: options[name] for name in ToolOptions._fields if name in options}
     )
+    if not (through or os.path.isdir(values["folder"])):
+        raise UsageError("The plan's folder %s does not exist here." % values["folder"])
     # Set here: the plan must not choose which program is started.
     tool_options = ToolOptions(**values)._replace(
         time_server=slot.time_server, probe=through.probe if through else ""

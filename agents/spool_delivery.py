@@ -13,7 +13,6 @@ find the invalid run.
 """
 
 import json
-import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from agents import errors
@@ -40,10 +39,7 @@ _REQUEST_CODES = ("not_found", "method_not_allowed", "not_acceptable")
 MAX_BATCH_RUNS = 200
 MAX_BATCH_BYTES = 512 * 1024
 _BATCH_GROWTH = 4
-_MAX_RESPONSE_BYTES = 1024 * 1024
-# Parsing usually takes two seconds.
-PARSING_TIMEOUT_S = 15.0
-_POLL_S = 0.3
+MAX_RESPONSE_BYTES = 1024 * 1024
 MEASUREMENT_RUNNING = "a measurement is running on this machine; sending waits for it"
 
 ProgressCallback = Callable[[str], None]
@@ -190,7 +186,7 @@ class SpoolDelivery:
     ) -> Dict[str, Any]:
         try:
             return self.client.send_once(
-                "POST", path, body, content_type, _MAX_RESPONSE_BYTES
+                "POST", path, body, content_type, MAX_RESPONSE_BYTES
             )
         except TemporaryError as error:
             raise _StopError(str(error), error.wait_s) from None
@@ -296,49 +292,6 @@ def check_token(client: Client) -> None:
             raise ServerRefusedError(refused.detail) from None
         if not refused.is_ours:
             raise ServerUnavailableError("%s: %s" % (client.url, refused)) from None
-
-
-def report_parsing(
-    enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
-) -> int:
-    """Wait until uploads are parsed, up to a timeout, or until a measurement starts.
-
-    Print rejected uploads; return the exit code.
-    """
-    client = Client(enrolment.server, enrolment.token)
-    remaining, refused = dict(pushed), 0
-    deadline_s = time.monotonic() + PARSING_TIMEOUT_S
-    try:
-        with client:
-            while remaining and time.monotonic() < deadline_s and not is_measuring():
-                time.sleep(_POLL_S)
-                for name in list(remaining):
-                    states = _run_states(client, remaining[name])
-                    if not states or "received" in states:
-                        continue
-                    del remaining[name]
-                    if "rejected" in states:
-                        refused += 1
-                        console.message("%s: %s" % (name, states["rejected"]))
-    except (TemporaryError, RefusedError):
-        pass  # everything was sent; only the result of parsing is unknown
-    if remaining:
-        uploads = count_phrase(len(remaining), "upload", "has", "have")
-        console.message("%s not been parsed yet" % uploads)
-    return errors.REFUSED if refused else errors.DONE
-
-
-def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
-    """Return the statuses of an upload's runs, each with one run's reason for it."""
-    page = client.send_once("GET", "runs/?key=" + document["key"])
-    runs = page.get("results")
-    if not runs:
-        # The token may not read runs, but repeating the upload returns their status.
-        body = json.dumps(document).encode()
-        run = client.send_once("POST", "runs/", body, most_bytes=_MAX_RESPONSE_BYTES)
-        reason = "The server cannot parse it: %s" % run.get("url", "")
-        runs = [dict(run, reason=reason)]
-    return {str(run.get("status")): str(run.get("reason")) for run in runs}
 
 
 class SpoolWatcher:

@@ -21,7 +21,13 @@ from typing import Any
 from agents import errors
 from agents.console import Console
 from agents.errors import ServerRefusedError, ServerUnavailableError, UsageError
-from agents.local_state import Enrolment, is_server_url, redact_password, save_enrolment
+from agents.local_state import (
+    Enrolment,
+    is_readable_on_the_way,
+    is_server_url,
+    redact_password,
+    save_enrolment,
+)
 
 _MAX_TOKEN_BYTES = 4096
 
@@ -74,6 +80,11 @@ def run(options: argparse.Namespace) -> int:
         console.message("Saved without contacting the server: %s" % path)
         return errors.DONE
     client = Client(enrolment.server, enrolment.token, retry_for_s=10)
+    if is_readable_on_the_way(server):
+        console.message(
+            "Warning: %s is not https, so others on the network can read the token."
+            % server
+        )
     console.message("Virtlab %s responds." % check_server(client)["version"])
     check_token(client)
     if enrolment.study:

@@ -89,6 +89,9 @@ def run(options: argparse.Namespace) -> int:
             part_steps(work, slot)
         except UsageError as error:
             console.message(str(error))
-    failed = PlanRunner(server, joined["id"], slot, spool).run()
+    runner = PlanRunner(server, joined["id"], slot, spool)
+    failed = runner.run()
     sent = send_and_report(enrolment, spool, console)
+    if runner.uploads.documents and not sent:
+        sent = runner.uploads.report(enrolment, console)
     return sent or (errors.FAILED if failed else errors.DONE)

@@ -25,7 +25,7 @@ from typing import Iterator, List, NamedTuple, Optional, Tuple
 from agents import errors
 from agents.argument_parsing import seconds_between
 from agents.client import Client
-from agents.console import Console
+from agents.console import Console, utc_text
 from agents.errors import AgentError, UsageError
 from agents.local_state import Enrolment, agent_folder, load_enrolment, open_spool
 from agents.power.meters import IpmiDcmi, MeterSource, Rapl, ReadingMissedError
@@ -86,6 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     console, source = Console(), _source(options)
+    if options.look and options.source == "csv":
+        return preview_csv(options, console)
     if options.look:
         return preview_reading(source, console)
     enrolment = load_enrolment()
@@ -105,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> MeterSource:
-    if options.source == "csv" and (not options.path or options.look):
+    if options.source == "csv" and not options.path:
         raise UsageError("Name the file with times and watts: power csv FILE")
     source: MeterSource
     if options.source == "rapl":
@@ -185,6 +187,8 @@ def record(
         recorder.finish()
         stop.close()
     console.message("%d readings saved" % recorder.readings)
+    if not (recorder.readings or saved):
+        raise AgentError("Nothing was stored: the meter gave no reading.")
     return spool
 
 
@@ -210,11 +214,7 @@ def store_csv(
 
     Its times are those of this machine's clock.
     """
-    try:
-        with open(options.path, "rb") as file:
-            text = decode_text(file.read())
-    except OSError as error:
-        raise UsageError("%s: %s" % (options.path, error.strerror)) from None
+    text = _read_log(options.path)
     rows = parse_rows(text, options.started_at, options.clock_ahead)
     try:
         stamp = TimeServerPath(enrolment.time_server or enrolment.server).stamp()
@@ -241,7 +241,30 @@ def store_csv(
         spool.save(document, POWER_SUFFIX)
     count = sum(len(samples) for samples in parts)
     console.message("%d of %d rows have watts and are saved" % (count, len(rows)))
+    if not count:
+        raise AgentError("Nothing was stored: no row has watts.")
     return spool
+
+
+def _read_log(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return decode_text(file.read())
+    except OSError as error:
+        raise UsageError("%s: %s" % (path, error.strerror)) from None
+
+
+def preview_csv(options: argparse.Namespace, console: Console) -> int:
+    text = _read_log(options.path)
+    rows = parse_rows(text, options.started_at, options.clock_ahead)
+    watts = [row.watts for row in rows if row.watts]
+    console.print_result("%d rows, %d with watts" % (len(rows), len(watts)))
+    for name, row in (("first", rows[0]), ("last", rows[-1])):
+        console.print_result("%s: %s" % (name, utc_text(row.moment_us / 1e6)))
+    if watts:
+        values = (min(watts), sum(watts) / len(watts), max(watts))
+        console.print_result("minimum %.3f, mean %.3f, maximum %.3f W" % values)
+    return errors.DONE
 
 
 def parse_rows(

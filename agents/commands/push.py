@@ -31,7 +31,7 @@ import uuid
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from agents import errors
-from agents.console import Console, utc_text
+from agents.console import Console, printable_name, utc_text
 from agents.errors import ServerUnavailableError, UsageError
 from agents.run_and_system_options import (
     SYSTEM_NUMBERS,
@@ -85,8 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.detection.facts import gather_platform
     from agents.local_state import load_enrolment, open_spool
-    from agents.spool_delivery import report_parsing, send_and_report
+    from agents.spool_delivery import send_and_report
     from agents.upload_documents import upload_document
+    from agents.upload_results import Uploads
 
     enrolment = load_enrolment()
     study = required_study(options, enrolment.study)
@@ -99,21 +100,22 @@ def run(options: argparse.Namespace) -> int:
     # Read all files first: a wrong name must not leave only some of them saved.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
-    pushed = {}
+    uploads = Uploads()
     for name, text in texts:
         file_facts = {"name": "standard input"}
         if name != "-":
             changed_at = utc_text(os.stat(name).st_mtime)
-            file_facts = {"name": os.path.basename(name), "changed at": changed_at}
+            shown = printable_name(os.path.basename(name))
+            file_facts = {"name": shown, "changed at": changed_at}
         stated = dict(facts, file=file_facts)
-        pushed[name] = upload_document(text, study, system, stated, given)
-        key = spool.save(pushed[name])
+        document = upload_document(text, study, system, stated, given)
+        key = spool.save(document)
+        uploads.add(name, document)
         console.progress("saved %s as %s" % (name, key))
     if options.later:
         return errors.DONE
-    return send_and_report(enrolment, spool, console) or report_parsing(
-        enrolment, pushed, console
-    )
+    sent = send_and_report(enrolment, spool, console)
+    return sent or uploads.report(enrolment, console)
 
 
 def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> int:
@@ -165,6 +167,8 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
     for line in archive_summary(answer):
         console.print_result(line)
     console.message(import_summary(answer))
+    states = [file["state"] for file in answer["files"]]
+    console.record("files", {state: states.count(state) for state in states})
     return errors.DONE
 
 
@@ -213,7 +217,7 @@ def pack_archive(paths: Iterable[str]) -> bytes:
                     "There are more than %d files or %d MiB. Push one folder at a time."
                     % (MAX_FILES, MAX_BYTES // 1024 // 1024)
                 )
-            archive.add(path, name, recursive=False)
+            archive.add(path, printable_name(name), recursive=False)
     if not count:
         raise UsageError("There are no files in %s." % ", ".join(paths))
     return buffer.getvalue()

@@ -22,7 +22,7 @@ import argparse
 import os
 import random
 import uuid
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 from agents import errors
 from agents.argument_parsing import int_between
@@ -71,6 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="", help="disk for hdparm")
     add_remote_arguments(parser)
     parser.add_argument("--later", action="store_true", help="do not send now")
+    text = "do not wait for other measurements on this host; the runs are marked"
+    parser.add_argument("--force", action="store_true", help=text)
     add_run_arguments(parser)
     kernels = parser.add_argument_group("virtlab-linpack, -memory, -system")
 
@@ -101,15 +103,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agents.host_lock import HostLock
     from agents.local_state import MeasuringLock, load_enrolment, open_spool
     from agents.measuring.remote import (
         check_tools,
         measured_machine,
         remote_from_options,
     )
-    from agents.measuring.timed_run import failure_message, measure, run_document
-    from agents.spool_delivery import send_and_report
+    from agents.measuring.timed_run import run_document
+    from agents.spool_delivery import count_phrase, send_and_report
     from agents.timing.time_client import TimeServerPath
+    from agents.upload_results import Uploads
 
     enrolment = load_enrolment()
     if options.through is not None:
@@ -123,24 +127,59 @@ def run(options: argparse.Namespace) -> int:
     path = TimeServerPath(enrolment.time_server or enrolment.server)
     study = required_study(options, enrolment.study)
     spool, console = open_spool(), Console()
-    failed = 0
-    with MeasuringLock():  # `watch` must not send
-        for step, order, progress in _in_order(steps, options):
-            console.progress(progress)
-            measured = measure(step, path)
-            if through:
-                measured = through.mark_local_facts(measured)
-            for warning in measured.warnings:
-                console.message("%s %s: %s" % (step.tool, step.name, warning))
-            if measured.execution.problem:
-                failed += 1
-                console.message(failure_message(step, measured))
-            # The server refuses an empty output.
-            if order["repetition"] > 0 and measured.execution.output.strip():
-                context = (study, machine.system, machine.facts, given, order)
-                spool.save(run_document(step, measured, *context))
+    uploads = Uploads()
+    # `watch` must not send, and no other agent must measure here.
+    lock = HostLock(console.message, is_forced=options.force, target=options.through)
+
+    def save(step: Any, measured: Any, order: Dict[str, int], name: str) -> None:
+        context = (study, machine.system, machine.facts, given, order)
+        document = run_document(step, measured, *context)
+        spool.save(document)
+        uploads.add(name, document)
+
+    try:
+        with lock, MeasuringLock():
+            failed = _measure(options, steps, through, path, lock, save, console)
+    except KeyboardInterrupt:
+        waiting = count_phrase(len(uploads.documents), "run", "waits", "wait")
+        console.message("Interrupted. %s in the spool; see: spool send" % waiting)
+        raise
     sent = errors.DONE if options.later else send_and_report(enrolment, spool, console)
+    if not (sent or options.later) or not uploads.documents:
+        sent = uploads.report(enrolment, console)
     return sent or (errors.FAILED if failed else errors.DONE)
+
+
+def _measure(
+    options: argparse.Namespace,
+    steps: List[Any],
+    through: Any,
+    path: Any,
+    lock: Any,
+    save: Callable[..., None],
+    console: Console,
+) -> int:
+    """Run all rounds; return the number of failed programs."""
+    from agents.host_lock import FORCED
+    from agents.measuring.timed_run import failure_message, measure
+
+    failed = 0
+    for step, order, progress in _in_order(steps, options):
+        console.progress(progress)
+        measured = measure(step, path)
+        if lock.is_ignored:
+            measured.warnings.append(FORCED)
+        if through:
+            measured = through.mark_local_facts(measured)
+        for warning in measured.warnings:
+            console.message("%s %s: %s" % (step.tool, step.name, warning))
+        if measured.execution.problem:
+            failed += 1
+            console.message(failure_message(step, measured))
+        # The server refuses an empty output.
+        if order["repetition"] > 0 and measured.execution.output.strip():
+            save(step, measured, order, progress)
+    return failed
 
 
 def _in_order(
@@ -170,6 +209,8 @@ def _in_order(
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
     from agents.measuring.command_lines import ToolOptions, select_steps
 
+    if not (through or os.path.isdir(options.folder)):
+        raise UsageError("--folder %s is not a folder." % options.folder)
     values: Dict[str, Any] = {n: getattr(options, n, "") for n in ToolOptions._fields}
     tool_options = ToolOptions(**values)._replace(
         folder=options.folder if through else os.path.abspath(options.folder),

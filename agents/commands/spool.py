@@ -7,10 +7,15 @@ spool retry [KEY ...]   send refused runs again (default: all of them)
 """
 
 import argparse
+import contextlib
+import json
+from typing import Any
 
 from agents import errors
 from agents.console import Console
 from agents.errors import UsageError
+
+_MAX_REPORTED_RUNS = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,15 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.local_state import load_enrolment, open_spool
+    from agents.local_state import open_spool
 
     if options.keys and options.action != "retry":
         raise UsageError("Only retry takes keys.")
     spool, console = open_spool(), Console()
     if options.action == "send":
-        from agents.spool_delivery import send_and_report
-
-        return send_and_report(load_enrolment(), spool, console)
+        return _send(spool, console)
     if options.action == "list":
         for key in spool.waiting():
             console.print_result(key)
@@ -45,3 +48,23 @@ def run(options: argparse.Namespace) -> int:
             spool.retry(key)
         console.message("%d runs wait again." % len(options.keys or rejected_keys))
     return errors.DONE
+
+
+def _send(spool: Any, console: Console) -> int:
+    """Send the spool; report how the server read the first runs."""
+    from agents.local_state import load_enrolment
+    from agents.spool import POWER_SUFFIX
+    from agents.spool_delivery import send_and_report
+    from agents.upload_results import Uploads
+
+    enrolment, uploads = load_enrolment(), Uploads()
+    for key in spool.waiting()[:_MAX_REPORTED_RUNS]:
+        if not key.endswith(POWER_SUFFIX):
+            with contextlib.suppress(OSError, ValueError):  # sent by another process
+                uploads.add(key, json.loads(spool.read(key).decode()))
+    if spool.is_empty():
+        console.message("No runs are waiting.")
+    sent = send_and_report(enrolment, spool, console)
+    if sent or not uploads.documents:
+        return sent
+    return uploads.report(enrolment, console)

@@ -230,6 +230,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.local_state import load_enrolment, open_spool
     from agents.processes import StopFlag
     from agents.spool_delivery import send_and_report
+    from agents.upload_results import Uploads
 
     if os.name != "nt":
         raise UsageError(
@@ -248,17 +249,20 @@ def run(options: argparse.Namespace) -> int:
     study = required_study(options, enrolment.study)
     system = system_from_options(options, facts, enrolment.host)
     facts["virtual machines"] = printable_all(virtual_machine_facts())
-    spool = open_spool()
+    spool, uploads = open_spool(), Uploads()
     stop.install_signal_handlers()
     with Counters() as counters:
         console.message("recording the counters of Hyper-V")
         for text, started_at in record_hourly(counters, options, stop):
             given = dict(run_options(options), tool="pdh-csv", started_at=started_at)
-            spool.save(upload_document(text, study, system, facts, given))
+            document = upload_document(text, study, system, facts, given)
+            spool.save(document)
+            uploads.add("counters from %s" % started_at, document)
     stop.close()
     if options.later:
         return errors.DONE
-    return send_and_report(enrolment, spool, console)
+    sent = send_and_report(enrolment, spool, console)
+    return sent or uploads.report(enrolment, console)
 
 
 def record_hourly(counters: Any, options: argparse.Namespace, stop: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import (
     NamedTuple,
     Optional,
     Sequence,
+    Set,
     Tuple,
 )
 
@@ -403,7 +404,8 @@ def _pci_indicators(devices: Iterable[Sequence[str]]) -> Indicators:
     The chipset consists of the bridges to the CPU and to ISA, which hypervisors do not
     pass through.
     """
-    vendors, chipset = set(), set()
+    vendors: Set[str] = set()
+    chipset: Set[str] = set()
     for kind, vendor, device, board in devices:
         vendors.update((vendor, board))
         if kind.startswith(_CHIPSET_CLASSES):

@@ -43,7 +43,7 @@ _CHIPSET_VENDORS = (
 _SENSORS = (
     *("coretemp", "k8temp", "k10temp", "fam15h_power", "zenpower", "x86_pkg_temp"),
     *("via_cputemp", "ibmpowernv", "scpi_sensors", "scmi_sensors", "apm_xgene"),
-    *("cpu_thermal", "cpu-thermal", "soc_thermal", "soc-thermal", "macsmc_hwmon"),
+    "macsmc_hwmon",
 )
 _FREQUENCY_DRIVERS = (
     *("intel_pstate", "intel_cpufreq", "amd-pstate", "acpi-cpufreq", "pcc-cpufreq"),

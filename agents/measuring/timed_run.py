@@ -10,7 +10,7 @@ import time
 from typing import IO, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.console import printable_all, utc_text
-from agents.files import cpu_ticks, memory_fields, read_text_file
+from agents.files import cpu_ticks, list_names, memory_fields, read_text_file
 from agents.measuring.command_lines import Step, tool_version
 from agents.processes import plain_environment
 from agents.timing.clocks import monotonic_us, own_clocks
@@ -182,6 +182,9 @@ def measure(
     time.sleep(IDLE_CHECK_S)
     before = read_system_load()
     warnings = load_warnings(idle, before)
+    if cpu_shares(idle, before).get("busy share", 0.0) > MAX_BUSY_SHARE:
+        warnings += busiest_process()
+        before = read_system_load()
     first, silence = start_gate(path)
     execution = execute(step.argv, step.limit_s, folder, should_stop)
     # Without a first stamp, do not wait for a second time-out.
@@ -290,6 +293,33 @@ def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
             if len(spent) == 8:
                 measures["steal share"] = spent[7] / total
     return {name: value for name, value in measures.items() if value is not None}
+
+
+def busiest_process(root: str = "/") -> List[str]:
+    """Return a sentence that names the process that uses most CPU time now, if any."""
+    before = _process_ticks(root)
+    time.sleep(IDLE_CHECK_S)
+    spent = {
+        process: ticks - before[process]
+        for process, ticks in _process_ticks(root).items()
+        if process in before and process[0] != os.getpid()
+    }
+    busiest = max(spent, key=lambda process: spent[process], default=None)
+    if busiest is None or not spent[busiest]:
+        return []
+    return ["The busiest process is %d (%s)." % busiest]
+
+
+def _process_ticks(root: str) -> Dict[Tuple[int, str], int]:
+    """Return the CPU ticks of each process, by number and name."""
+    ticks = {}
+    for name in filter(str.isdigit, list_names(os.path.join(root, "proc"))):
+        text = read_text_file(os.path.join(root, "proc", name, "stat")) or ""
+        command, _, rest = text.partition("(")[2].rpartition(")")
+        fields = rest.split()
+        if len(fields) > 12:
+            ticks[int(name), command] = int(fields[11]) + int(fields[12])
+    return ticks
 
 
 def load_warnings(before: SystemLoad, now: SystemLoad) -> List[str]:

@@ -290,17 +290,23 @@ def start_spread_us(began_us: Sequence[int | None]) -> int | None:
 
 def overlap_fraction(
     windows_us: Sequence[tuple[int | None, int | None]],
+    loads_us: Sequence[tuple[int | None, int | None]] = (),
 ) -> float | None:
     """Return how long all slots ran together, relative to the longest window.
 
-    Return None for a single window, or if one is unknown.
+    Windows of loads limit the common time, but are not its measure. Return None for a
+    single window, or if one is unknown.
     """
-    windows = [
-        (a, b) for a, b in windows_us if a is not None and b is not None and a < b
+    known = [
+        [(a, b) for a, b in windows if a is not None and b is not None and a < b]
+        for windows in (windows_us, loads_us)
     ]
-    if len(windows) < 2 or len(windows) < len(windows_us):
+    windows, loads = known
+    count = len(windows) + len(loads)
+    if not windows or count < 2 or count < len(windows_us) + len(loads_us):
         return None
-    start, end = max(a for a, _ in windows), min(b for _, b in windows)
+    start = max(a for a, _ in windows + loads)
+    end = min(b for _, b in windows + loads)
     return max(end - start, 0) / max(b - a for a, b in windows)
 
 

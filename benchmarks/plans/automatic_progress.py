@@ -42,14 +42,19 @@ from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
 from benchmarks.plans.planning import add_steps, read_design, skip_waiting_steps
 from benchmarks.sentences import Sentence, join_sentences, serialize
 
-# The time from the last arrival to the start. Every agent polls several times in it.
+# The time from the last arrival to the start. Every agent polls several times in it. It
+# doubles with each attempt, because slow guests learn of the start late.
 START_LEAD_S = 3.0
+MAX_START_LEAD_S = 30.0
 # Additional time to report, for reading clocks and for slow connections.
 START_GRACE_S = 60.0
 
 # Agents that run a background load poll about every second.
 SILENCE_TIMEOUT = timedelta(seconds=30)
+# Starts may differ by this and by the errors of the slots' clocks; runs of other starts
+# count if they overlap by this share.
 MAX_START_SPREAD_US = 100_000
+MIN_OVERLAP = 0.9
 
 PartStatus, StepStatus = PlanPart.Status, PlanStep.Status
 
@@ -114,14 +119,15 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
 def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
     """Start a step: a single slot at once, several slots at a common time."""
     is_single = step.vms == 1
+    lead_s = min(START_LEAD_S * 2 ** max(0, step.attempt - 1), MAX_START_LEAD_S)
     limits = step.parts.aggregate(longest=Max("timeout_s"))
     allowed_s = (
-        (limits["longest"] or 0.0) + START_GRACE_S + (0 if is_single else START_LEAD_S)
+        (limits["longest"] or 0.0) + START_GRACE_S + (0 if is_single else lead_s)
     )
     step.status, step.started_at = StepStatus.RUNNING, now
     step.deadline = now + timedelta(seconds=allowed_s)
     if not is_single and now_us is not None:
-        step.starts_at_us = now_us + round(START_LEAD_S * 1e6)
+        step.starts_at_us = now_us + round(lead_s * 1e6)
     step.save()
     step.parts.update(status=PartStatus.STARTED, last_seen_at=now)
 
@@ -142,26 +148,35 @@ def limit_deadline(step: PlanStep, now: datetime) -> None:
 def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
     """End a step if all of its slots have ended; store spread and overlap.
 
-    If the starts were too far apart and attempts remain, the attempt fails instead.
+    If the starts were too far apart, the runs overlapped too little and attempts
+    remain, the attempt fails instead.
     """
     parts = list(step.parts.all())
     if any(part.status != PartStatus.DONE for part in parts):
         return
-    measured = [part for part in parts if part.role == MEASURED]
-    spread = start_spread_us([part.started_us for part in parts])
-    if (spread or 0) > MAX_START_SPREAD_US and step.attempt < plan.max_attempts:
+    windows = [
+        [(part.started_us, part.ended_us) for part in parts if part.role == role]
+        for role in (MEASURED, LOAD)
+    ]
+    spread = start_spread_us([part.started_us for part in parts]) or 0
+    limit = MAX_START_SPREAD_US + sum(part.clock_error_us or 0 for part in parts)
+    shared = overlap_fraction(*windows) or 0.0
+    is_apart = spread > limit and shared < MIN_OVERLAP
+    if is_apart and step.attempt < plan.max_attempts:
         reason = Sentence(
-            "The slots started {apart:.0f} ms apart; the limit is {limit:.0f} ms.",
-            apart=(spread or 0) / 1000,
-            limit=MAX_START_SPREAD_US / 1000,
+            "The slots started {apart:.0f} ms apart (limit {limit:.0f} ms), and ran "
+            "together for {shared:.0f} % of their time; {least:.0f} % would count. "
+            "Longer programs, or guests with less load before the start, help.",
+            apart=spread / 1000,
+            limit=limit / 1000,
+            shared=100 * shared,
+            least=100 * MIN_OVERLAP,
         )
         end_attempt(plan, step, reason, now)
         return
     step.status, step.ended_at, step.reason = StepStatus.DONE, now, ""
-    step.start_spread_us = spread
-    step.overlap = overlap_fraction(
-        [(part.started_us, part.ended_us) for part in measured]
-    )
+    step.start_spread_us = start_spread_us([part.started_us for part in parts])
+    step.overlap = overlap_fraction(windows[0])
     step.deadline = None
     step.save()
 
@@ -423,12 +438,14 @@ def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
     missing = [part.slot for part in parts if part.status != PartStatus.ARRIVED]
     if never := [slot for slot in missing if not slot.joined_at]:
         return Sentence(
-            "{slots} did not join within {wait} s.",
+            "{slots} did not join within {wait} s. Start an agent in each guest, or "
+            "raise join_timeout_s.",
             slots=_slot_names(never),
             wait=plan.join_timeout_s,
         )
     return Sentence(
-        "{slots} did not arrive within {wait} s.",
+        "{slots} did not arrive within {wait} s. See the messages of its agent, or "
+        "raise barrier_timeout_s.",
         slots=_slot_names(missing),
         wait=plan.barrier_timeout_s,
     )

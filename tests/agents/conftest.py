@@ -82,4 +82,5 @@ def home(tmp_path, monkeypatch):
     for name in ("VIRTLAB_SERVER", "VIRTLAB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("VIRTLAB_AGENT", str(folder))
+    monkeypatch.setenv("VIRTLAB_HOST_LOCK", str(tmp_path / "host.lock"))
     return folder

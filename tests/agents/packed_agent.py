@@ -312,6 +312,7 @@ class Stage:
         return {
             "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin",
             "VIRTLAB_AGENT": str(self.home),
+            "VIRTLAB_HOST_LOCK": str(self.folder / "host.lock"),
             "VIRTLAB_SERVER": server or self.server.url,
             "VIRTLAB_TOKEN": TOKEN,
         }

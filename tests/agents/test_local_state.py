@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.local_state import MeasuringLock, is_measuring
+from agents.local_state import MeasuringLock, is_measuring, is_readable_on_the_way
 from agents.spool_delivery import SpoolWatcher
 
 ROOT = Path(__file__).parents[2]
@@ -64,3 +64,20 @@ def test_watch_waits_for_the_measurement(spool, client, server):
     watch.send_waiting()
 
     assert list(server.stored) == [key]
+
+
+@pytest.mark.parametrize(
+    ("server", "is_readable"),
+    [
+        ("https://virtlab.example.org", False),
+        ("http://virtlab.example.org", True),
+        ("http://192.168.1.9:8000", True),
+        ("http://127.0.0.1:8000", False),
+        ("http://localhost", False),
+        ("http://[::1]:8000", False),
+    ],
+)
+def test_token_is_readable_on_the_way_to_another_machine_without_tls(
+    server, is_readable
+):
+    assert is_readable_on_the_way(server) is is_readable

@@ -157,3 +157,12 @@ def test_progress_replaces_its_line_on_a_terminal(capsys):
 
     err = capsys.readouterr().err
     assert err == "\r1 of 20\r2 of 2 \r      \rdone\n"
+
+
+def test_version_is_that_of_virtlab(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+
+    assert stopped.value.code == 0
+    words = f"virtlab-agent {(ROOT / 'VERSION').read_text().strip()} Python "
+    assert capsys.readouterr().out.startswith(words)

@@ -130,6 +130,18 @@ def test_watts_up_survives_a_pulled_cable(process, enrolled, tmp_path):
     os.close(meter.master)
 
 
+def test_look_shows_a_log_without_sending_it(call, home, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("time,watts\n1700000000,90\n1700000001,\n1700000002,110\n")
+
+    code, out, _ = call("power", "csv", log, "--look")
+
+    assert code == 0
+    assert "3 rows, 2 with watts" in out
+    assert "first: 2023-11-14T22:13:20Z" in out
+    assert "minimum 90.000, mean 100.000, maximum 110.000 W" in out
+
+
 def test_look_stores_nothing(call, home, powercap):
     code, out, _ = call("power", "rapl", powercap.folder, "--every", "0.05", "--look")
 

@@ -230,20 +230,20 @@ def test_unreadable_text_is_reported(push, server, output, tmp_path, shows_runs,
     assert len(server.stored) == 2  # the server stores it nevertheless
 
 
-def test_unparsed_upload_is_not_a_failure(push, server, monkeypatch):
-    monkeypatch.setattr("agents.spool_delivery.PARSING_TIMEOUT_S", 0)
+def test_unparsed_upload_has_its_own_exit_code(push, server, monkeypatch):
+    monkeypatch.setattr("agents.upload_results.PARSING_TIMEOUT_S", 0)
 
     code, _, err = push()
 
-    assert (code, "1 upload has not been parsed yet" in err) == (0, True)
+    assert (code, "1 upload has not been read" in err) == (8, True)
 
 
-def test_server_lost_after_the_upload_is_not_a_failure(push, server):
+def test_server_lost_after_the_upload_leaves_its_reading_unknown(push, server):
     server.faults = [None, 503]  # the upload itself, and the request for its state
 
     code, _, err = push()
 
-    assert (code, "1 upload has not been parsed yet" in err) == (0, True)
+    assert (code, "1 upload has not been read" in err) == (8, True)
 
 
 def test_several_files_are_several_uploads(push, server, tmp_path):
@@ -336,3 +336,13 @@ def test_unprintable_evidence_is_escaped(push, server, machine):
 
     assert shown == {"leaves": {"0x40000100": ["0x21f", "\\x88\n"]}, "n": 1}
     assert json.loads(json.dumps(shown)) == shown
+
+
+def test_name_in_another_encoding_is_sent_with_escapes(push, server, tmp_path):
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(name, "wb") as file:
+        file.write(b"Durchl\xe4ufe\n")
+
+    assert push(os.fsdecode(name))[0] == 0
+    assert sent(server)["facts"]["file"]["name"] == "caf\\xe9.txt"
+    assert sent(server)["output"] == "Durchl\xe4ufe\n"

@@ -2,6 +2,7 @@
 once.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,14 @@ def test_folder_native_needs_a_confirmation_on_a_guest(push, machine):
     assert "--confirm-native" in error
     assert push("--yes", "--confirm-native")[0] == 0
     assert Run.objects.count() == 2
+
+
+def test_names_in_another_encoding_are_stored(push, results):
+    old = os.fsencode(results / "native" / "cpu.txt")
+    os.rename(old, old.replace(b"cpu", b"caf\xe9"))
+
+    assert push("--yes")[0] == 0
+    assert Run.objects.filter(note__endswith="native/caf\\xe9.txt").exists()
 
 
 def test_missing_properties_are_options(push):

@@ -1,11 +1,14 @@
 """run: simulated tools in real rounds."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from agents.host_lock import FORCED, HostLock
 from agents.local_state import open_spool
+from agents.measuring import timed_run
 
 REAL = Path(__file__).parents[2] / "data" / "hackbench" / "process.txt"
 
@@ -162,3 +165,74 @@ def test_all_missing_tools_are_named(call, enrolled, machine, monkeypatch):
     assert "fio is not installed: apt install fio" in err
     assert "no runner for nothing" in err
     assert "hackbench is not installed: apt install rt-tests" in err
+
+
+def test_nonsense_of_a_tool_is_no_success(run, server, tool):
+    server.shows_runs = True
+    tool("hackbench", "echo Dear customer,")
+
+    code, _, err = run("hackbench", "--repetitions", "2")
+
+    assert code == 4
+    assert "Nothing usable was stored: 1 of 2, step 1 of 1: hackbench process: " in err
+    assert "No tool that is known printed this." in err
+
+
+def test_run_without_any_output_is_no_success(run, server, tool):
+    tool("hackbench", "exit 0")
+
+    code, _, err = run("hackbench", "--repetitions", "1", "--later")
+
+    assert (code, server.stored) == (1, {})
+    assert "Nothing usable was stored: there was no output." in err
+
+
+def test_failed_runs_alone_are_no_success(run, server, tool):
+    tool("hackbench", "echo unable to connect; exit 1")
+
+    code, _, err = run("hackbench", "--repetitions", "1")
+
+    assert (code, len(server.stored)) == (1, 1)
+    assert "Nothing usable was stored: " in err
+
+
+def test_json_has_counts_messages_and_exit_code(run):
+    code, out, _ = run("hackbench", "--repetitions", "2", "--json")
+
+    report = json.loads(out)
+    assert (code, report["exit_code"], report["command"]) == (0, 0, "run")
+    assert report["uploads"]["read"] == 2
+    assert report["messages"][-1] == "The server read 2 of 2 uploads."
+
+
+def test_forced_run_beside_another_measurement_is_marked(run, server):
+    with HostLock([].append):
+        code, _, err = run("hackbench", "--repetitions", "1", "--force")
+
+    assert code == 0
+    assert "Another measurement runs on this host" in err
+    assert FORCED in stored_runs(server)[0]["facts"]["warnings"]
+
+
+def test_missing_folder_is_reported_before_measuring(run, server):
+    code, _, err = run("hackbench", "--folder", "/does/not/exist")
+
+    assert (code, server.stored) == (2, {})
+    assert "/does/not/exist is not a folder" in err
+
+
+def test_interrupted_run_names_what_waits(run, server, monkeypatch):
+    real, calls = timed_run.measure, []
+
+    def interrupt(*words):
+        calls.append(words)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*words)
+
+    monkeypatch.setattr(timed_run, "measure", interrupt)
+
+    code, _, err = run("hackbench", "--repetitions", "2", "--warm-up", "0")
+
+    assert (code, server.stored) == (130, {})
+    assert "Interrupted. 1 run waits in the spool; see: spool send" in err

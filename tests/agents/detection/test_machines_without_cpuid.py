@@ -15,7 +15,9 @@ QEMU_DEVICE = {"sys/bus/acpi/devices/QEMU0002:00/hid": "QEMU0002"}
 HVC = {TREE + "psci/method": "hvc\0", TREE + "compatible": "linux,dummy-virt\0"}
 SILENT = cpuid_indicators(lambda leaf: Registers(0, 0, 0, 0))
 DELL = {"sys_vendor": "Dell Inc."}
-THERMAL = {"sys/class/thermal/thermal_zone0/type": "cpu-thermal\n"}
+FREQUENCIES = {
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver": "cpufreq-dt\n",
+}
 HOST_BRIDGE = {
     "sys/bus/pci/devices/0000:00:00.0/class": "0x060000\n",
     "sys/bus/pci/devices/0000:00:00.0/vendor": "0x1def\n",
@@ -92,7 +94,10 @@ MACHINES = {
     "a Raspberry Pi that states its model": (
         *(
             NONE,
-            {TREE + "compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0", **THERMAL},
+            {
+                TREE + "compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0",
+                **FREQUENCIES,
+            },
         ),
         *("", False),
     ),

@@ -179,9 +179,18 @@ MACHINES = {
             **NO_CPUID,
             "device_tree": {"compatible": "sifive,hifive-unmatched-a00"},
             "kernel": "6.12",
-            "sensors": ["cpu-thermal"],
+            "frequency_driver": "cpufreq-dt",
         },
         "",
+    ),
+    "Raspberry Pi in QEMU, which has its sensor": (
+        {
+            **NO_CPUID,
+            "device_tree": {"compatible": "raspberrypi,3-model-b"},
+            "kernel": "6.12",
+            "sensors": ["cpu-thermal"],
+        },
+        UNKNOWN,
     ),
     "RISC-V board in QEMU": (
         {

@@ -5,6 +5,7 @@ import pytest
 from agents.measuring.command_lines import Step
 from agents.measuring.timed_run import (
     SystemLoad,
+    busiest_process,
     cpu_shares,
     load_warnings,
     measure,
@@ -152,3 +153,20 @@ def test_busy_stolen_or_full_machine_has_warnings():
     assert busy == "The machine is busy: 60%."
     assert "takes 10%" in robbed
     assert "5% of memory" in full
+
+
+def test_busiest_process_is_the_one_with_most_ticks(tmp_path, monkeypatch):
+    def use(pid, name, ticks):
+        folder = tmp_path / "proc" / str(pid)
+        folder.mkdir(parents=True, exist_ok=True)
+        fields = f"{pid} ({name}) S " + "0 " * 10 + f"{ticks} 0 0 0\n"
+        (folder / "stat").write_text(fields)
+
+    use(7, "idle", 5)
+    use(8, "apt (x) y", 5)
+    monkeypatch.setattr(
+        "agents.measuring.timed_run.time.sleep", lambda _: use(8, "apt (x) y", 9)
+    )
+
+    assert busiest_process(str(tmp_path)) == ["The busiest process is 8 (apt (x) y)."]
+    assert busiest_process(str(tmp_path / "missing")) == []

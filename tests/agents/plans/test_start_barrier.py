@@ -73,7 +73,13 @@ def test_late_slot_misses_the_start(time_server):
     now = time_server.stamp()
 
     with pytest.raises(StartMissedError, match="missed the start"):
-        wait_for(now.server_monotonic_us - 500_000, now, time_server)
+        wait_for(now.server_monotonic_us - 11_000_000, now, time_server)
+
+
+def test_slot_that_is_a_little_late_starts_at_once(time_server):
+    now = time_server.stamp()
+
+    assert wait_for(now.server_monotonic_us - 500_000, now, time_server) == now
 
 
 def test_round_trips_alone_do_not_change_the_rate():

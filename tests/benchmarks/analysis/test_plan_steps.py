@@ -176,6 +176,8 @@ def test_a_start_spread_needs_every_start():
 def test_overlap_is_relative_to_the_longest_window():
     assert overlap_fraction([(0, 100), (10, 110), (5, 80)]) == pytest.approx(0.7)
     assert overlap_fraction([(0, 10), (20, 30)]) == 0
+    assert overlap_fraction([(0, 100)], [(20, 300)]) == pytest.approx(0.8)
+    assert overlap_fraction([(0, 100)]) is None
     assert overlap_fraction([(0, 10), (None, 30)]) is None
 
 

@@ -1,0 +1,121 @@
+"""What the server read of a command's uploads."""
+
+import json
+import time
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+from agents import errors
+from agents.client import Client, RefusedError, TemporaryError
+from agents.console import Console
+from agents.local_state import Enrolment, is_measuring
+from agents.spool_delivery import MAX_RESPONSE_BYTES, count_phrase
+
+# Parsing usually takes two seconds.
+PARSING_TIMEOUT_S = 30.0
+_POLL_S = 0.3
+# Larger uploads are not kept in memory to ask again with them.
+_MAX_KEPT_BYTES = 256 * 1024
+_MAX_REASONS = 10
+READ, FAILED, REJECTED, UNKNOWN = "read", "failed", "rejected", "not read yet"
+
+Document = Dict[str, Any]
+
+
+class UploadState(NamedTuple):
+    state: str
+    reason: str = ""
+
+
+class Uploads:
+    """The uploads of a command, by a name for people."""
+
+    def __init__(self) -> None:
+        self.documents: Dict[str, Document] = {}
+        self.states: Dict[str, UploadState] = {}
+
+    def add(self, name: str, document: Document) -> None:
+        if len(document.get("output", "")) > _MAX_KEPT_BYTES:
+            document = {part: document.get(part) for part in ("key", "failed")}
+        self.documents[name] = document
+
+    def report(self, enrolment: Enrolment, console: Console) -> int:
+        """Wait until the server has read the uploads; report, return the exit code.
+
+        Stop waiting after a time limit, or when a measurement starts.
+        """
+        client = Client(enrolment.server, enrolment.token)
+        deadline_s = time.monotonic() + PARSING_TIMEOUT_S
+        remaining = list(self.documents)
+        try:
+            with client:
+                while (
+                    remaining and time.monotonic() < deadline_s and not is_measuring()
+                ):
+                    time.sleep(_POLL_S)
+                    remaining = [
+                        name for name in remaining if not self._is_read(client, name)
+                    ]
+        except (TemporaryError, RefusedError):
+            pass  # everything was sent; only the result of parsing is unknown
+        return self._conclude(console)
+
+    def _is_read(self, client: Client, name: str) -> bool:
+        state = _state(client, self.documents[name])
+        if state.state != UNKNOWN:
+            self.states[name] = state
+        return state.state != UNKNOWN
+
+    def _conclude(self, console: Console) -> int:
+        counts = {READ: 0, FAILED: 0, REJECTED: 0, UNKNOWN: 0}
+        reasons: List[str] = []
+        for name in self.documents:
+            state, reason = self.states.get(name, UploadState(UNKNOWN))
+            counts[state] += 1
+            if reason:
+                reasons.append("%s: %s" % (name, reason))
+        console.record("uploads", counts)
+        for line in reasons[:_MAX_REASONS]:
+            console.message(line)
+        if len(reasons) > _MAX_REASONS:
+            console.message("... and %d more." % (len(reasons) - _MAX_REASONS))
+        if counts[UNKNOWN]:
+            uploads = count_phrase(counts[UNKNOWN], "upload", "has", "have")
+            console.message("%s not been read by the server yet." % uploads)
+        code, sentence = _conclusion(counts, reasons)
+        console.message(sentence)
+        return code
+
+
+def _conclusion(counts: Dict[str, int], reasons: List[str]) -> Tuple[int, str]:
+    total = sum(counts.values())
+    sentence = "The server read %d of %d uploads." % (counts[READ], total)
+    if not counts[READ] and not counts[UNKNOWN]:
+        reason = reasons[0] if reasons else "there was no output."
+        code = errors.REFUSED if counts[REJECTED] else errors.FAILED
+        return code, "Nothing usable was stored: %s" % reason
+    if counts[REJECTED]:
+        return errors.REFUSED, sentence
+    if counts[FAILED]:
+        return errors.FAILED, sentence
+    return errors.DONE if counts[READ] else errors.NOT_READ, sentence
+
+
+def _state(client: Client, document: Document) -> UploadState:
+    """Return how the server read an upload, from all of its runs."""
+    runs = client.send_once("GET", "runs/?key=" + document["key"]).get("results")
+    if not runs and "output" in document:
+        # The token may not read runs, but repeating the upload returns their status.
+        body = json.dumps(document).encode()
+        run = client.send_once("POST", "runs/", body, most_bytes=MAX_RESPONSE_BYTES)
+        reason = "The server cannot parse it: %s" % run.get("url", "")
+        runs = [dict(run, reason=reason)]
+    states = {str(run.get("status")): str(run.get("reason")) for run in runs or []}
+    if not states or "received" in states:
+        return UploadState(UNKNOWN)
+    for status in ("rejected", "quarantined"):
+        if status in states:
+            return UploadState(REJECTED, states[status])
+    failures = [str(run.get("failure")) for run in runs or [] if run.get("is_failed")]
+    if failures or document.get("failed"):
+        return UploadState(FAILED, document.get("failed") or failures[0])
+    return UploadState(READ)
