@@ -111,7 +111,9 @@ def _version() -> str:
 
     facts = agent_facts(sys.argv[0])
     words = ["virtlab-agent", VERSION, "Python", facts["python"]]
-    return " ".join(words + ["SHA-256 " + facts["sha256"]] * ("sha256" in facts))
+    if "sha256" in facts:
+        words += ["SHA-256", facts["sha256"]]
+    return " ".join(words)
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -10,7 +10,9 @@ from tests.agents.packed_agent import problem
 
 @pytest.fixture
 def waiting(enrolled):
-    return [open_spool().save({"key": str(uuid.uuid4())}) for _ in range(2)]
+    return [
+        open_spool().save({"key": str(uuid.uuid4()), "output": "x"}) for _ in range(2)
+    ]
 
 
 def test_list_shows_waiting_runs(call, waiting):
