@@ -1,7 +1,7 @@
 """HPCG: conjugate gradients, rated by memory rather than by arithmetic.
 
-Only a valid result is read. Official results need 30 minutes and tuned code; a warning
-says that the reference code ran::
+Only a valid result is read. Official results need 30 minutes and tuned code; the fact
+"code" says that the reference code ran::
 
     Final Summary::HPCG result is VALID with a GFLOP/s rating of=3.28908
 """
