@@ -15,7 +15,7 @@ from benchmarks.analysis.machine_comparability import (
     compare_specimens,
     load_of,
 )
-from benchmarks.sentences import Sentence, join_sentences, template
+from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 Id = int | str | UUID
 BaselineState = Literal[
@@ -36,17 +36,6 @@ PATH_SCENARIOS: Final = ON_HOST_SCENARIOS | {"inter-host"}
 """Network scenarios whose baseline must have the same scenario."""
 
 MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.")
-# By whether the baseline was measured before the result.
-STALE_SENTENCES: Final = {
-    True: template(
-        "The baseline was measured {days:g} days before this system; the limit is "
-        "{limit:g} days."
-    ),
-    False: template(
-        "The baseline was measured {days:g} days after this system; the limit is "
-        "{limit:g} days."
-    ),
-}
 OTHER_SESSION_SENTENCE: Final = Sentence("The baseline is from another session.")
 
 
@@ -336,15 +325,29 @@ def _trust(
     if gap is not None and gap > timedelta(days=max_age_days):
         if OTHER_SESSION_SENTENCE in reasons:
             reasons.remove(OTHER_SESSION_SENTENCE)
-        reasons.append(
-            Sentence(
-                STALE_SENTENCES[_is_earlier(chosen, cell)],
-                days=round(gap / timedelta(days=1), 1),
-                limit=max_age_days,
-            )
-        )
+        days = round(gap / timedelta(days=1), 1)
+        is_earlier = _is_earlier(chosen, cell)
+        reasons.append(_stale_reason(days, max_age_days, is_earlier=is_earlier))
         state = "stale"
     return state, join_sentences(reasons) if reasons else MATCH_SENTENCE
+
+
+def _stale_reason(days: float, limit: float, *, is_earlier: bool) -> Sentence:
+    if is_earlier:
+        return pluralized(
+            "The baseline was measured {n:g} day before this system (limit: "
+            "{limit:g}).",
+            "The baseline was measured {n:g} days before this system (limit: "
+            "{limit:g}).",
+            n=days,
+            limit=limit,
+        )
+    return pluralized(
+        "The baseline was measured {n:g} day after this system (limit: {limit:g}).",
+        "The baseline was measured {n:g} days after this system (limit: {limit:g}).",
+        n=days,
+        limit=limit,
+    )
 
 
 def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:

@@ -272,7 +272,7 @@ def test_the_age_of_a_baseline_replaces_its_other_session():
 
     assert choice.state == "stale"
     assert choice.reason == (
-        "The baseline was measured 45 days before this system; the limit is 30 days."
+        "The baseline was measured 45 days before this system (limit: 30)."
     )
 
 

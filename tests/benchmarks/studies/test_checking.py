@@ -447,14 +447,15 @@ def test_baseline_of_another_session_is_recognized_by_time(pair):
     assert not job_queue.waiting("check").exists()
 
 
-def test_baseline_may_be_both_too_old_and_of_another_session(pair, study):
+def test_age_of_baseline_replaces_its_other_session(pair, study):
     Study.objects.update(baseline_max_age_days=0)
 
     efficiency = pair("03T08", "04T08")
 
     assert efficiency.state == "stale"
-    assert "another session" in efficiency.reason
-    assert "measured 1.0 days" in efficiency.reason
+    assert efficiency.reason == (
+        "The baseline was measured 1 day before this system (limit: 0)."
+    )
     assert recompute(study) == []
 
 
