@@ -105,6 +105,11 @@ def _interleaved_scope(n: int, day: str, *, is_paired: bool) -> Sentence:
     return Sentence("in {n} interleaved blocks", n=n)
 
 
+# Blocks replace runs if their differences have at most this share of the variance of
+# independent sides: then both sides share a disturbance.
+MAX_OWN_SHARE: Final = 0.6
+
+
 @dataclass(frozen=True, slots=True)
 class SharedSessions:
     """Sessions that a cell (``row``) and its baseline share.
@@ -122,6 +127,7 @@ class SharedBlocks:
     """Interleaved blocks of shared sessions, one entry per entry of `SharedSessions`.
 
     ``runs`` are statistics of blocks relative to the ratio (n is 0 without blocks).
+    ``is_disturbed`` means that both sides share most of their variance.
     """
 
     runs: RunStatistics
@@ -129,6 +135,7 @@ class SharedBlocks:
     later_share: Floats
     is_alternating: NDArray[np.bool_]
     is_paired: NDArray[np.bool_]
+    is_disturbed: NDArray[np.bool_]
 
     @staticmethod
     def variance_and_df(
@@ -143,8 +150,12 @@ class SharedBlocks:
         return (variance + extra)[entries], df[entries]
 
     @property
-    def has_verdict(self) -> NDArray[np.bool_]:
+    def has_blocks(self) -> NDArray[np.bool_]:
         return np.asarray(self.runs.n >= MIN_BLOCKS, dtype=bool)
+
+    @property
+    def has_verdict(self) -> NDArray[np.bool_]:
+        return self.has_blocks & self.is_disturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,8 +557,17 @@ def _shared_blocks(
         np.where(excess > (n - 2) / (n * np.sqrt(n - 1.0)), rho, 0.0),
         np.sqrt(12 * rounding),
     )
+    of_sides = sum(
+        side.variance[index] / (side.n[index] * side.mean[index] ** 2)
+        for side, index in zip(sessions, (pairs.own, pairs.other), strict=True)
+    )
     return SharedBlocks(
-        differences.run_statistics, log_ratio, later_share, is_alternating, is_paired
+        differences.run_statistics,
+        log_ratio,
+        later_share,
+        is_alternating,
+        is_paired,
+        variance / n < MAX_OWN_SHARE * of_sides,
     )
 
 
@@ -556,8 +576,10 @@ def _alternating_rows(
 ) -> NDArray[np.bool_]:
     is_two_shared = design[row] == SessionDesign.TWO_SHARED
     is_counted = np.where(is_two_shared, blocks.has_verdict, blocks.is_alternating)
+    is_counted |= (design[row] == SessionDesign.ONE_SHARED) & blocks.has_blocks
     designs = (
         SessionDesign.INTERLEAVED,
+        SessionDesign.ONE_SHARED,
         SessionDesign.TWO_SHARED,
         SessionDesign.SHARED,
     )

@@ -601,8 +601,10 @@ def _judge_differences(
     later_sessions = np.maximum(np.bincount(interleaved.row, minlength=size) - 1, 0)
     blocks = np.bincount(interleaved.row, interleaved.n, size)
     is_ordered = is_alternating & (blocks - later_sessions >= MIN_ORDER_RUNS)
+    # Without blocks as units, the interval leaves out first runs of a side.
+    has_all_runs = is_alternating & ~designed.has_design(SessionDesign.ONE_SHARED)
     judged = (
-        is_alternating * int(Gate.FIRST_RUN)
+        has_all_runs * int(Gate.FIRST_RUN)
         | is_ordered * int(Gate.DRIFT | Gate.PERIODIC | Gate.FEW_INDEPENDENT)
         | (is_alternating & is_bimodal) * int(Gate.BIMODAL)
     )
@@ -612,7 +614,7 @@ def _judge_differences(
         for side in order_shifts or (np.nan, np.nan)
     )
     gates &= ~judged
-    shift = np.where(is_alternating, np.nan, shift)
+    shift = np.where(has_all_runs, np.nan, shift)
     own_shift[is_ordered] = other_shift[is_ordered] = 0.0
     rows = list(shapes)
     gates[rows] |= gates_from_issues(
@@ -630,7 +632,7 @@ def _judge_differences(
     has_first[rows] = [shape.is_relevant("first_run") for shape in shapes.values()]
     is_short = np.zeros(size, dtype=bool)
     is_short[interleaved.row[interleaved.n <= MIN_BLOCKS]] = True
-    has_first &= ~is_short
+    has_first &= ~is_short & has_all_runs
     if has_first.any():
         rest = redesign(interleaved.without_first_blocks(has_first[interleaved.row]))
         of_first = np.log(designed.intervals.ratio) - np.log(rest.intervals.ratio)

@@ -49,6 +49,19 @@ def own_walk(step: float) -> Callable[[Generator, tuple[int, int, int]], np.ndar
     return effects
 
 
+def own_autoregression(rho: float) -> Callable[..., np.ndarray]:
+    """Runs in odd and in even positions depend on the run before, 1 % in total."""
+
+    def effects(generator: Generator, shape: tuple[int, int, int]) -> np.ndarray:
+        drawn = generator.normal(0, 0.01, shape)
+        for run in range(2, shape[2]):
+            drawn[:, :, run] *= np.sqrt(1 - rho**2)
+            drawn[:, :, run] += rho * drawn[:, :, run - 2]
+        return drawn
+
+    return effects
+
+
 def drift(total: float) -> Callable[[Generator, tuple[int, int, int]], np.ndarray]:
     return lambda _generator, shape: np.broadcast_to(
         np.linspace(0, total, shape[2]), shape

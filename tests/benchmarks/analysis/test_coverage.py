@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.session_intervals import SessionDesign, design_intervals
@@ -14,6 +15,7 @@ from tests.benchmarks.analysis.simulation import (
     covered,
     covered_when_rounded,
     days_apart,
+    rolled,
     runs,
     shares,
     wrong_among_many,
@@ -192,3 +194,18 @@ def test_runs_of_one_day_each_cannot_separate_days_and_systems():
     """This design has no verdict because no number of runs helps."""
     for n in (5, 30):
         assert sum(called(designed((1, 1), is_shared=False, n=n))) > 0.2
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0])
+def test_ratios_of_p99_keep_their_coverage(sigma):
+    """Five runs of 1,000 lognormal latencies: p99 is their 990th."""
+    generator = generator_of("p99", sigma)
+    sides = []
+    for _ in range(2):
+        shares_below = generator.beta(990, 11, (REPETITIONS, 5))
+        noise = generator.normal(0, 0.02, shares_below.shape)
+        sides.append(rolled(np.exp(sigma * norm.ppf(shares_below) + noise)))
+    intervals = log_ratio_intervals(*sides, False)
+
+    assert np.mean((intervals.low <= 1) & (intervals.high >= 1)) > 0.94
+    assert np.mean((intervals.high < 0.98) | (intervals.low > 1.02)) < 0.035

@@ -6,6 +6,7 @@ from scipy.stats import t as student
 
 from benchmarks.analysis.interleaved_runs import find_interleaved
 from benchmarks.analysis.run_vectors import RunVectors
+from benchmarks.analysis.session_intervals import SessionDesign
 from benchmarks.analysis.verdict_gates import Gate
 from benchmarks.analysis.verdicts import Verdict
 from tests.benchmarks.analysis.order_worlds import (
@@ -13,6 +14,7 @@ from tests.benchmarks.analysis.order_worlds import (
     World,
     assess_world,
     drift,
+    own_autoregression,
     own_walk,
     steady,
     walk,
@@ -189,6 +191,34 @@ def test_one_run_out_of_place_does_not_separate_order_and_side():
     ],
 )
 def test_the_scope_counts_pairs_or_blocks(order, scope):
-    judged = assess_world(np.random.default_rng(8), World(order, steady), 1, 0.9)
+    world = World(order, walk(0.03), noise=0.002)
+    judged = assess_world(np.random.default_rng(8), world, 1, 0.9)
 
     assert judged.design_intervals.scope(0, {}) == scope
+
+
+def test_blocks_replace_runs_only_where_the_sides_share_a_disturbance():
+    shared, own = (
+        assess_world(np.random.default_rng(9), world, 200, 0.9).design_intervals
+        for world in (World("NG" * 10, walk(0.03)), World("NG" * 10, steady))
+    )
+
+    assert np.mean(shared.has_design(SessionDesign.INTERLEAVED)) > 0.8
+    # 10 % of independent sides correlate at this level.
+    assert 0.04 < np.mean(own.has_design(SessionDesign.INTERLEAVED)) < 0.2
+
+
+def test_sides_that_depend_on_their_own_runs_are_judged_by_runs():
+    world = World("NG" * 12, own_autoregression(0.5), noise=0.0005)
+
+    judged = rates(world, 0.98)
+
+    assert judged.covered > 0.9
+    assert judged.wrong < 0.1
+
+
+def test_random_order_of_independent_runs_costs_no_verdicts():
+    world = World("NGGNGNNGGNGNNGNGNGGNNGGN", steady)
+
+    assert rates(world, 0.95).with_word > 0.98
+    assert rates(world, 1.0).with_word > 0.85
