@@ -567,7 +567,7 @@ def _shared_blocks(
         later_share,
         is_alternating,
         is_paired,
-        variance / n < MAX_OWN_SHARE * of_sides,
+        variance / n <= MAX_OWN_SHARE * of_sides,
     )
 
 
