@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
@@ -15,6 +16,7 @@ from benchmarks.evidence.queries import (
 )
 from benchmarks.evidence.subjects import OptionUse, options_of, versions_of
 from benchmarks.evidence.synthesis import NO_EVIDENCE
+from benchmarks.system_options import VOCABULARY, find_option
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit.answers import answer_rows
@@ -109,7 +111,7 @@ def _version_table(viewer: Viewer, name: str) -> Table:
 def option_table(uses: list[OptionUse]) -> Table:
     rows = (
         (
-            Cell(property_name(use.name)),
+            Cell(property_name(use.name), _setting_url(use.name)),
             Cell(", ".join(use.values) or DASH),
             Cell(studies_text(use.study_count)),
         )
@@ -117,3 +119,10 @@ def option_table(uses: list[OptionUse]) -> Table:
     )
     heads = (Cell(_("Setting")), Cell(_("Values")), Cell(_("Studies")))
     return Table("settings", _("Settings that differ"), heads, tuple(rows))
+
+
+def _setting_url(name: str) -> str:
+    option = find_option(name)
+    if option.name not in VOCABULARY:
+        return ""
+    return reverse("dashboard:setting", args=[option.slug])

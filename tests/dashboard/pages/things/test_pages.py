@@ -140,8 +140,9 @@ def test_settings_that_differ_are_listed(client, submit, run_document, xen, meas
     checking.check_due_studies(timedelta(0))
 
     assert System.objects.filter(hypervisor="Xen").count() > 1
-    rows = table(client.get(XEN_PAGE), "settings")
-    assert any("none, writeback" in row for row in rows)
+    page = client.get(XEN_PAGE)
+    assert any("none, writeback" in row for row in table(page, "settings"))
+    assert 'href="/settings/disk-cache/"' in page.text
 
 
 def test_indexes_link_to_all_subjects(client, measured):
