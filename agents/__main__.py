@@ -19,6 +19,7 @@ COMMANDS = (
     ("list", "list the installed tools, and how to install the others"),
     ("run", "run installed tools, save their output and send it"),
     ("plan", "follow a plan of the server: take a slot and run its steps"),
+    ("check", "say without a server what would be read of files"),
     ("push", "save the output of tools and send it"),
     ("power", "record a power meter of this machine and send the readings"),
     ("telemetry", "record the counters of a Hyper-V host and send them"),

@@ -1,6 +1,7 @@
 """Pack the agent into one file for any Python from 3.6 on.
 
     python -m agents.build dist/virtlab-agent.pyz [--with-binaries FOLDER]
+    python -m agents.build --readers dist/virtlab-readers.pyz
     python -m agents.build --windows dist
 
 FOLDER contains kernels as static programs, such as `linpack-linux-x86_64` or
@@ -11,6 +12,7 @@ for Windows 10, Server 2016 and newer, and `-old` for Windows 7 and Server 2008 
 """
 
 import argparse
+import glob
 import hashlib
 import io
 import os
@@ -41,6 +43,25 @@ _NOT_PACKED = (
     "agents/build.py",
     "agents/kernels/static_build.py",
     "agents/kernels/probe.c",
+)
+READERS_NAME = "virtlab-readers.pyz"
+_READERS_MAIN = b"""import sys
+
+if sys.version_info < (3, 11):
+    version = "%d.%d" % tuple(sys.version_info[:2])
+    sys.exit("virtlab-readers needs Python 3.11 or newer; this is Python " + version)
+from agents.__main__ import main
+
+sys.exit(main(["check"] + sys.argv[1:]))
+"""
+_READER_FILES = (
+    *("agents/__init__.py", "agents/__main__.py", "agents/argument_parsing.py"),
+    *("agents/console.py", "agents/errors.py", "agents/commands/__init__.py"),
+    *("agents/commands/check.py", "benchmarks/__init__.py"),
+    *("benchmarks/tools/*.py", "benchmarks/parsing/*.py", "benchmarks/errors.py"),
+    *("benchmarks/fingerprints.py", "benchmarks/hypervisor_names.py"),
+    *("benchmarks/sentences.py", "benchmarks/text_validation.py"),
+    *("benchmarks/units.py", "benchmarks/work_classes.py"),
 )
 _ENDINGS = (".py", ".c", ".h")
 _PREBUILT = "agents/kernels/prebuilt/"
@@ -82,6 +103,17 @@ def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
             if name.endswith(_ENDINGS) and archive_name not in _NOT_PACKED:
                 files[archive_name] = _content(path)
     return files
+
+
+def build_readers() -> bytes:
+    """Return the server's readers with the command `check`, as one program."""
+    files = {"__main__.py": _READERS_MAIN}
+    root = os.path.dirname(FOLDER)
+    for pattern in _READER_FILES:
+        for path in glob.glob(os.path.join(root, pattern)):
+            name = os.path.relpath(path, root).replace(os.sep, "/")
+            files[name] = _content(path)
+    return SHEBANG + zip_bytes(files)
 
 
 def zip_bytes(files: Dict[str, bytes], system: int = 3) -> bytes:
@@ -220,10 +252,13 @@ def main(arguments: List[str]) -> int:
     parser.add_argument("path", help="the file, or the folder of --windows")
     parser.add_argument("--with-binaries", default="", metavar="FOLDER")
     parser.add_argument("--windows", action="store_true")
+    parser.add_argument("--readers", action="store_true", help="of `check`")
     options = parser.parse_args(arguments)
     if options.windows:
         return write_windows(options.path)
-    content = build_archive(options.with_binaries)
+    content = (
+        build_readers() if options.readers else build_archive(options.with_binaries)
+    )
     write_with_checksum(options.path, content)
     os.chmod(options.path, 0o755)
     print("written: %s, %.1f kB" % (options.path, len(content) / 1e3))

@@ -15,12 +15,26 @@ def agent_file() -> bytes:
     return build.build_archive()
 
 
+@cache
+def readers_file() -> bytes:
+    return build.build_readers()
+
+
 @require_safe
 def download_agent(request: HttpRequest) -> HttpResponse:
+    return _program(agent_file(), build.NAME)
+
+
+@require_safe
+def download_readers(request: HttpRequest) -> HttpResponse:
+    return _program(readers_file(), build.READERS_NAME)
+
+
+def _program(content: bytes, name: str) -> HttpResponse:
     return HttpResponse(
-        agent_file(),
+        content,
         content_type="application/octet-stream",
-        headers={"Content-Disposition": f'attachment; filename="{build.NAME}"'},
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
@@ -48,6 +62,7 @@ urlpatterns = [
     path("api/v1/", include("api.urls")),
     path(f"agent/{build.NAME}", download_agent, name="agent"),
     path(f"agent/{build.NAME}.sha256", show_checksum, name="agent-checksum"),
+    path(f"agent/{build.READERS_NAME}", download_readers, name="readers"),
     path("", include("dashboard.urls")),
     # Names that allauth expects.
     path("login/", sign_in.SignInView.as_view(), name="account_login"),

@@ -51,7 +51,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _TEXTS = ("host", *SYSTEM_TEXTS)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}$")
 _PLATFORM = ("layers", "conflict", "confirmed")
-_UPLOAD_OPTIONS = ("tool", "locale", "clock", "started_at")
+_UPLOAD_OPTIONS = ("tool", "locale", "part", "clock", "started_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--later", action="store_true", help="do not send now")
     parser.add_argument("--tool", help="tool that printed it, if not recognizable")
     parser.add_argument("--locale", help="de_DE: read decimal commas")
+    parser.add_argument("--part", help="system of a file with several, see `check`")
     parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
     parser.add_argument("--clock", help="clock that timed it: guest, external, ...")
     folders = parser.add_argument_group("folders")

@@ -7,6 +7,12 @@ The columns ``metric`` and ``value`` are required. ``unit`` defaults to the decl
 unit. Lines with the same ``run`` belong to one run, in which ``repetition`` counts.
 Every other column is a parameter. JSON is a list of sample objects as in uploads, with
 the parameters in ``parameters``.
+
+A table without the columns ``metric`` and ``value`` may have a column for each metric,
+and a line for each run::
+
+    boot time,kernel
+    3.21,6.1
 """
 
 from __future__ import annotations
@@ -66,7 +72,7 @@ def read_sample_file(
     if not content.strip():
         raise ParseError(Sentence("The file is empty. Send a table of samples."))
     is_json = content.lstrip()[0] in "[{"
-    rows = _objects(content) if is_json else _lines(content, has_comma)
+    rows = _objects(content, tool) if is_json else _lines(content, has_comma, tool)
     runs: dict[str, list[_Row]] = {}
     for row in rows:
         # Raises an error for an unknown metric.
@@ -136,7 +142,7 @@ def extract_sample_runs(
     return tuple(runs)
 
 
-def _lines(text: str, has_comma: bool) -> Iterator[_Row]:
+def _lines(text: str, has_comma: bool, tool: Tool) -> Iterator[_Row]:
     lines = text.split("\n")
     start = next(index for index, line in enumerate(lines) if line.strip())
     head = lines[start]
@@ -144,11 +150,18 @@ def _lines(text: str, has_comma: bool) -> Iterator[_Row]:
     reader = csv.reader(lines[start:], delimiter=separator, strict=True)
     try:
         names = [name.strip() for name in next(reader)]
-        columns = _columns(names, start + 1, head)
+        metrics = _metric_columns(names, tool)
+        columns = names if metrics else _columns(names, start + 1, head)
         for cells in reader:
             line = start + reader.line_num
-            if any(cell.strip() for cell in cells):
-                line_text = lines[line - 1]
+            if not any(cell.strip() for cell in cells):
+                continue
+            line_text = lines[line - 1]
+            if metrics:
+                yield from _wide_row(
+                    columns, metrics, cells, has_comma, line, line_text
+                )
+            else:
                 yield _row(columns, cells, has_comma, line, line_text)
     except csv.Error as error:
         line = start + max(reader.line_num, 1)
@@ -178,6 +191,37 @@ def _columns(names: Sequence[str], line: int, shown_line: str) -> list[str]:
     return columns
 
 
+def _metric_columns(names: Sequence[str], tool: Tool) -> list[str]:
+    """Return the columns named like metrics; [] if the table has rows of samples."""
+    if set(map(normalize_name, names)) & set(REQUIRED_COLUMNS):
+        return []
+    known = {normalize_name(metric.name) for metric in tool.metrics}
+    metrics = [name for name in names if normalize_name(name) in known]
+    return metrics if len(set(names)) == len(names) else []
+
+
+def _wide_row(
+    columns: Sequence[str],
+    metrics: Sequence[str],
+    cells: Sequence[str],
+    has_comma: bool,
+    line: int,
+    shown_line: str,
+) -> Iterator[_Row]:
+    """Yield a sample for each metric of a line, which is a run of its own."""
+    _check_width(columns, cells, line, shown_line)
+    fields = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
+    values = {name: fields.pop(name) for name in metrics}
+    run = fields.pop("run", "") or f"line {line}"
+    parameters = {name: cell for name, cell in fields.items() if cell}
+    for name, text in values.items():
+        if text:
+            number = replace_decimal_commas(text) if has_comma else text
+            value = _number(number, line, shown_line)
+            sample = {"metric": name, "value": value, "parameters": parameters}
+            yield _Row(run, sample, line)
+
+
 def _row(
     columns: Sequence[str],
     cells: Sequence[str],
@@ -185,13 +229,7 @@ def _row(
     line: int,
     shown_line: str,
 ) -> _Row:
-    if len(cells) != len(columns):
-        why = Sentence(
-            "the row has {n} columns, but the header has {columns}.",
-            n=len(cells),
-            columns=len(columns),
-        )
-        raise LineError(line, shown_line, why)
+    _check_width(columns, cells, line, shown_line)
     fields = {
         name: cell.strip() for name, cell in zip(columns, cells, strict=True) if cell
     }
@@ -219,6 +257,18 @@ def _row(
     return _Row(run, sample, line)
 
 
+def _check_width(
+    columns: Sequence[str], cells: Sequence[str], line: int, shown_line: str
+) -> None:
+    if len(cells) != len(columns):
+        why = Sentence(
+            "the row has {n} columns, but the header has {columns}.",
+            n=len(cells),
+            columns=len(columns),
+        )
+        raise LineError(line, shown_line, why)
+
+
 def _number(text: str, line: int, shown_line: str) -> float:
     try:
         number = float(text) if "_" not in text and text.isascii() else math.nan
@@ -230,13 +280,16 @@ def _number(text: str, line: int, shown_line: str) -> float:
     return number
 
 
-def _objects(text: str) -> Iterator[_Row]:
+def _objects(text: str, tool: Tool) -> Iterator[_Row]:
     try:
         document = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         line = text.count("\n", 0, error.pos) + 1
         line_text = text.split("\n")[line - 1]
         raise LineError(line, line_text, Sentence("this is not valid JSON.")) from None
+    if wide := _wide_objects(document, tool):
+        yield from wide
+        return
     samples = document.get("samples") if isinstance(document, dict) else document
     if not isinstance(samples, list):
         raise ParseError(
@@ -250,6 +303,23 @@ def _objects(text: str) -> Iterator[_Row]:
             raise ParseError(Sentence("samples[{at}]: {why}", at=index, why=problem))
         sample_fields = {name: sample[name] for name in sample if name != "run"}
         yield _Row(str(sample.get("run", "")), {"parameters": {}, **sample_fields})
+
+
+def _wide_objects(document: Any, tool: Tool) -> list[_Row]:
+    """Return the samples of objects whose keys are metrics; each object is a run."""
+    objects = document if isinstance(document, list) else [document]
+    rows = []
+    for index, fields in enumerate(objects, 1):
+        metrics = _metric_columns(list(fields), tool) if type(fields) is dict else []
+        numbers = {name: fields[name] for name in metrics}
+        if not numbers or not all(type(n) in (int, float) for n in numbers.values()):
+            return []
+        rest = {name: fields[name] for name in fields if name not in metrics}
+        run = str(rest.pop("run", f"object {index}"))
+        for name, value in numbers.items():
+            sample = {"metric": name, "value": value, "parameters": rest}
+            rows.append(_Row(run, sample))
+    return rows
 
 
 def _shape_problem(sample: Any) -> str:

@@ -94,7 +94,7 @@ def _edit(
         form = (
             DeclarationForm.from_version(newest_version(tool))
             if tool
-            else DeclarationForm.blank()
+            else DeclarationForm.blank(request.GET)
         )
     elif "more" in request.POST:
         form = DeclarationForm.with_extra_metric(request.POST, is_new=tool is None)
@@ -315,8 +315,18 @@ class DeclarationForm:
     units = tuple(symbol for symbol in units.UNITS if symbol)
 
     @classmethod
-    def blank(cls) -> "DeclarationForm":
-        return cls(CustomToolForm(), [_metric_form(0, {"traits": ["is_primary"]})])
+    def blank(cls, query: QueryDict) -> "DeclarationForm":
+        """Return an empty form, or one with the columns of a table (?metric=&unit=)."""
+        names = query.getlist("metric")[:MAX_METRICS] or [""]
+        symbols = [*query.getlist("unit"), *[""] * len(names)]
+        metrics = []
+        for index, (name, unit) in enumerate(zip(names, symbols, strict=False)):
+            found = units.find_unit(unit)
+            better = "lower" if found and found.dimension == "time" else "higher"
+            given: dict[str, Any] = {"name": name, "unit": unit, "better": better}
+            traits = {"traits": [] if index else ["is_primary"]}
+            metrics.append(_metric_form(index, {**(given if name else {}), **traits}))
+        return cls(CustomToolForm(), metrics)
 
     @classmethod
     def from_version(cls, version: CustomToolVersion) -> "DeclarationForm":

@@ -3,7 +3,9 @@
 Only one file is in memory at a time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,19 +13,23 @@ from http import HTTPStatus
 from itertools import islice
 from time import monotonic
 from typing import Any
+from zlib import crc32
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from benchmarks import tools
 from benchmarks.custom_tools.lookup import DeclaredTool, declared_tools, require_tool
+from benchmarks.custom_tools.table_columns import number_columns
 from benchmarks.errors import BenchmarksError, shorten
 from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
 from benchmarks.parsing import run_extraction, system_from_folder_name
 from benchmarks.parsing.archives import ArchiveMember, read_members
 from benchmarks.parsing.parser_toolkit import LineError
-from benchmarks.parsing.run_extraction import ExtractedRun
+from benchmarks.parsing.run_extraction import MAX_PART, ExtractedRun
 from benchmarks.parsing.system_from_folder_name import (
     SystemGuess,
     add_file_facts,
@@ -49,6 +55,11 @@ MAX_ANSWER_SAMPLES = 4_000
 READ_TIME_LIMIT_S = 10
 """After this time, the browser requests the previews of the remaining files."""
 MAX_NAME_CHARACTERS = 500
+MAX_LEFT_OUT = 5
+MAX_TALLIED = 500
+LEFT_OUT_CODES = {"left_out", "not_measured"}
+PART_FACTS = {"system layer", "os"}
+"""Facts of a part's runs that describe its system."""
 
 # All locales with a decimal comma are parsed alike. Users choose one that they know.
 LOCALES = {
@@ -126,7 +137,21 @@ def preview_files(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
         if monotonic() > end:
             yield _preview(member, hints, state="later", is_later=True)
         else:
-            yield preview_file(member, hints, budget, custom_tools)
+            preview = preview_file(member, hints, budget, custom_tools)
+            yield preview | {"declare_url": _declare_url(lab, preview)}
+
+
+def _declare_url(lab: Lab, preview: Mapping[str, Any]) -> str:
+    """Return the page that declares the columns of an unknown table; "" without any."""
+    columns = preview.get("columns", ())
+    query = urlencode(
+        [
+            *(("metric", column.name) for column in columns),
+            *(("unit", column.unit) for column in columns),
+        ]
+    )
+    page = reverse("dashboard:new-custom-tool", args=[lab.slug])
+    return f"{page}?{query}" if columns else ""
 
 
 def preview_file(
@@ -147,19 +172,35 @@ def preview_file(
         # The file may describe the system (such as the output of ``lscpu``).
         describes_system = bool(read_system_description(member.data))
         problem = ReadProblem.from_error(error)
+        is_unknown = not hints.tool and not describes_system
         return _preview(
-            member, hints, **common, problem=problem, describes_system=describes_system
+            member,
+            hints,
+            **common,
+            problem=problem,
+            describes_system=describes_system,
+            columns=number_columns(member.data) if is_unknown else (),
+        )
+    parts = list(_parts(runs))
+    if parts:
+        # Each part is assigned to a system before it is stored.
+        runs = tuple(
+            replace(run, problem=None if run.readings else run.problem) for run in runs
         )
     printed = [run.printed_start for run in runs if run.printed_start]
     results = list(_results(runs[:RESULTS_SHOWN], budget))
-    count = sum(len(run.readings) for run in runs)
-    is_partly = any(result["problem"] for result in results)
+    count = sum(len(run.readings) for run in runs if not run.problem)
+    left_out = list(dict.fromkeys(_left_out(runs)))
     return _preview(
         member,
         hints,
         **common,
-        state=("partly" if is_partly else "read") if count else "unread",
+        state=("partly" if left_out else "read") if count else "unread",
         is_read=count > 0,
+        parts=parts,
+        left_out=left_out[:MAX_LEFT_OUT] if count else [],
+        left_out_more=max(len(left_out) - MAX_LEFT_OUT, 0) if count else 0,
+        tally=json.dumps(list(_tally(runs, bool(parts)))),
         starts=len(printed),
         clocks=sum(moment.tzinfo is None for moment in printed),
         results=results,
@@ -167,6 +208,43 @@ def preview_file(
         results_left_out=len(runs) - len(results),
         sample_count=count,
     )
+
+
+def _parts(runs: Sequence[ExtractedRun]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a file that has several, each with what describes it."""
+    names = dict.fromkeys(run.part for run in runs if run.part and run.readings)
+    for name in names if len(names) > 1 else ():
+        own = [run for run in runs if run.part == name]
+        facts = {
+            key: str(own[0].facts[key]) for key in PART_FACTS & own[0].facts.keys()
+        }
+        yield {"name": name, "facts": facts}
+
+
+def _left_out(runs: Iterable[ExtractedRun]) -> Iterator[ReadProblem]:
+    """Yield why runs or numbers of a file are not among its results."""
+    for run in runs:
+        if run.problem:
+            yield ReadProblem.from_error(run.problem)
+        for mark in run.warnings:
+            if mark.code in LEFT_OUT_CODES:
+                yield ReadProblem(wording.translate_text(mark.message))
+
+
+def _tally(
+    runs: Iterable[ExtractedRun], has_parts: bool
+) -> Iterator[tuple[str, str, dict[str, int]]]:
+    """Yield part, tool, and how often each benchmark of the tool was run."""
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        if run.problem:
+            continue
+        tests = {repr(sorted(row.parameters.items())) for row in run.readings}
+        key = (run.part if has_parts else "", require_tool(run.tool).title)
+        for test in sorted(tests)[:MAX_TALLIED]:
+            counts[key][f"{crc32(test.encode()):x}"] += 1
+    for (part, tool), benchmarks in counts.items():
+        yield part, tool, dict(benchmarks.most_common(MAX_TALLIED))
 
 
 def _preview(
@@ -198,9 +276,15 @@ def _preview(
 def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
     files = [member for member, _named in _members(request)]
     texts = [text for file in files if (text := read_system_description(file.data))]
-    return add_file_facts(
-        system_from_folder_name.guess_from_name(folder.rpartition("/")[2]), texts
-    )
+    guess = system_from_folder_name.guess_from_name(folder.rpartition("/")[2])
+    layer = request.POST.get("system layer", "")[:MAX_NAME_CHARACTERS]
+    if layer and not guess.hypervisor:
+        guess = system_from_folder_name.guess_from_name(layer)
+    guest_os = request.POST.get("os", "")[:MAX_NAME_CHARACTERS]
+    if guest_os and not guess.guest_os:
+        sources = {**guess.sources, "guest_os": "file"}
+        guess = replace(guess, guest_os=guest_os, sources=sources)
+    return add_file_facts(guess, texts)
 
 
 def _results(
@@ -255,9 +339,11 @@ def store_files(
         archive_request = ArchiveRequest(
             "", times=times, tool=hints.tool, locale=hints.locale
         )
+        part = request.POST.get("part", "").replace("\0", "")[:MAX_PART]
         outcome: dict[str, Any] = {"index": file.index, "name": file.name}
+        outcome["part"] = part
         try:
-            submissions = submit_file(agent, file, target, archive_request)
+            submissions = submit_file(agent, file, target, archive_request, part)
         except BenchmarksError as error:
             problem = wording.translate_text(error.sentence)
             yield {**outcome, "problem": problem, "status": error.status}

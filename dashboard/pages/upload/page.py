@@ -97,6 +97,10 @@ class NewHostForm(forms.Form):
     )
 
 
+class NewStudyForm(forms.Form):
+    title = SingleLineField(label=gettext_lazy("Title"), max_length=300)
+
+
 class SystemForm(forms.Form):
     hypervisor = SingleLineField(label=gettext_lazy("Hypervisor"), max_length=100)
     hypervisor_version = SingleLineField(
@@ -161,8 +165,7 @@ def find_upload_lab(user: User, slug: str) -> UploadLab | None:
 
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    open_studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
-    studies = list(open_studies.order_by("-pk"))
+    studies = open_studies(lab)
     only_study = studies[0].slug if len(studies) == 1 else ""
     study = chosen.get("study") or only_study
     hosts, systems = upload_hosts(lab), upload_system_choices(lab)
@@ -182,6 +185,11 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
         "platforms": HYPERVISOR_NAMES,
         "types": VIRTUALIZATION_CHOICES,
     }
+
+
+def open_studies(lab: Lab) -> list[Study]:
+    studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
+    return list(studies.order_by("-pk"))
 
 
 def upload_system_choices(lab: Lab) -> SystemChoices:

@@ -13,6 +13,7 @@ from django.core.exceptions import (
 )
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -24,8 +25,10 @@ from benchmarks.labs.members import person_agent
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Study
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
+from benchmarks.studies.saving import save_study
 from benchmarks.studies.systems import register_system
 from dashboard import wording
+from dashboard.kit.forms import cleaned_data_or_error
 from dashboard.kit.routes import UPLOADER_ACTION, UPLOADERS_ONLY, route
 from dashboard.kit.url_parts import parse_id
 from dashboard.kit.viewers import query_params, required_user, sign_in_required
@@ -36,9 +39,11 @@ from dashboard.pages.upload.files import (
     store_files,
 )
 from dashboard.pages.upload.page import (
+    NewStudyForm,
     UploadLab,
     find_upload_lab,
     folder_form,
+    open_studies,
     read_file_times,
     read_system_form,
     upload_page,
@@ -171,6 +176,7 @@ def _folder(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
     name = request.POST.get("name", "").replace("\0", "")[:MAX_NAME_CHARACTERS]
     number, study = request.POST.get("number", ""), request.POST.get("study", "")
     form = folder_form(upload_lab.lab, name, number, study, guess_system(request, name))
+    form["is_part"] = "is_part" in request.POST
     return render(request, "upload/_folder.html", {"folder": form})
 
 
@@ -234,7 +240,39 @@ def add_system(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
     return render(request, "upload/_systems.html", context)
 
 
+@require_POST
+@answer_401_to_scripts
+@sign_in_required
+@uploader_required
+def add_study(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
+    """Create a private study by its title; its settings can follow later."""
+    lab = upload_lab.lab
+    try:
+        fields = cleaned_data_or_error(NewStudyForm(request.POST))
+        slug = slugify(fields["title"])[:100].strip("-") or "study"
+        study, _is_new = save_study(lab=lab, slug=slug, title=fields["title"])
+    except BenchmarksError as error:
+        problem = wording.translate_text(error.sentence)
+        if is_from_script(request):
+            return fragment_response(request, error.status, problem=problem)
+        messages.error(request, problem)
+        return redirect(upload_lab.upload_url())
+    if not is_from_script(request):
+        return redirect(upload_lab.upload_url(study=study.slug))
+    context = {"studies": open_studies(lab), "chosen": study.slug, "lab": lab}
+    return render(request, "upload/_studies.html", context)
+
+
 urlpatterns = [
+    route(
+        "upload/studies/",
+        add_study,
+        "upload-study",
+        kind="action",
+        member_statuses=UPLOADER_ACTION,
+        anonymous_status=302,
+        is_private=True,
+    ),
     route(
         "upload/",
         upload_view,

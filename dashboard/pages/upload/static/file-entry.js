@@ -56,15 +56,27 @@ const uploadEntry = (() => {
     const outcome = document.createElement("p");
     outcome.className = "upload-outcome upload-failed";
     outcome.textContent = message;
-    find("[data-result]", entry).replaceChildren(outcome);
+    find("[data-result]", entry).append(outcome);
     find("progress", entry).hidden = true;
     delete entry.dataset.deferredFile;
+    if ("stored" in entry.dataset) reopen(entry);
+  };
+
+  /* One part of the file was stored, another was not: it can be sent again. */
+  const reopen = (entry) => {
+    delete entry.dataset.stored;
+    const checkbox = find("[data-include]", entry);
+    checkbox.disabled = false;
+    checkbox.checked = true;
   };
 
   const showStored = (entry, outcome) => {
     find("progress", entry).hidden = true;
-    find("[data-result]", entry).replaceChildren(outcome);
-    if (!outcome.matches("[data-stored]")) return;
+    find("[data-result]", entry).append(outcome);
+    if (find(".upload-failed", entry)) {
+      if ("stored" in entry.dataset) reopen(entry);
+      return;
+    }
     entry.dataset.stored = "";
     const checkbox = find("[data-include]", entry);
     checkbox.checked = false;

@@ -1,17 +1,21 @@
-/* Each folder of files becomes a system. Its form is prefilled from the folder's name and
-   files. */
+/* Each folder of files, and each part of a file with several, becomes a system. Its form is
+   prefilled from its name and files. */
 const uploadFolders = (() => {
-  const { form, list, sourceOf, find, say, send } = upload;
+  const { form, list, sourceOf, find, unitsOf, say, send } = upload;
   const container = find("[data-folders]");
   const newSystemForm = document.getElementById("new-system");
   const folders = new Map(); /* folder name -> its part of the form, null while it is loading */
   const MAX_DESCRIPTION_FILES = 5;
+  const LEFT_OUT = "-";
   let count = 0;
 
   const entries = () => [...list.querySelectorAll("[data-file-entry]")];
-  const entriesOf = (name) => entries().filter((entry) => entry.dataset.folder === name);
+  const unitsIn = (name) => entries().flatMap(unitsOf).filter((unit) => unit.folder === name);
+  const entriesOf = (name) => unitsIn(name).map((unit) => unit.entry);
   /* Entries that are not included, such as notes and scripts, have no system. */
   const includedEntries = () => entries().filter((entry) => "stored" in entry.dataset || find("[data-include]", entry)?.checked);
+
+  const includedUnits = () => includedEntries().flatMap(unitsOf);
 
   const requestFolderForm = async (name) => {
     const fields = new FormData();
@@ -20,6 +24,11 @@ const uploadFolders = (() => {
     fields.set("name", name);
     fields.set("number", String((count += 1)));
     fields.set("study", document.getElementById("target-study")?.value ?? "");
+    const [unit] = unitsIn(name);
+    if (unit?.part) {
+      fields.set("is_part", "1");
+      for (const [fact, value] of Object.entries(unit.facts)) fields.set(fact, value);
+    }
     const descriptions = entriesOf(name).filter((entry) => "describesSystem" in entry.dataset && !entry.dataset.modified);
     for (const entry of descriptions.slice(0, MAX_DESCRIPTION_FILES)) fields.append("file", sourceOf.get(entry).file);
     try {
@@ -35,7 +44,7 @@ const uploadFolders = (() => {
 
   /* Hide the common system field while every file has a system by its folder. */
   const renderFolders = () => {
-    const names = new Set(includedEntries().map((entry) => entry.dataset.folder));
+    const names = new Set(includedUnits().map((unit) => unit.folder));
     const parts = [...folders].flatMap(([name, folder]) => (folder && names.has(name) ? [folder] : []));
     /* A single folder that does not describe a system needs no form of its own. */
     const visible = parts.length > 1 || parts.some((folder) => "systemKnown" in folder.dataset) ? parts : [];
@@ -44,26 +53,27 @@ const uploadFolders = (() => {
       const n = entriesOf(folder.dataset.folderName).length;
       find("[data-folder-count]", folder).textContent = say("folder-files", { n });
     }
-    const isRequired = !visible.length || includedEntries().some((entry) => !folderOf(entry));
+    const isRequired = !visible.length || includedUnits().some((unit) => !folderOf(unit));
     for (const element of form.querySelectorAll("[data-single-system]")) element.hidden = !isRequired;
     document.getElementById("target-system").required = isRequired;
   };
 
-  const folderOf = (entry) => {
-    const folder = folders.get(entry.dataset.folder);
+  const folderOf = (unit) => {
+    const folder = folders.get(unit.folder);
     return folder?.isConnected ? folder : null;
   };
 
   let pendingUpdate = Promise.resolve();
   const updateFolders = async () => {
-    const names = new Set(entries().map((entry) => entry.dataset.folder));
+    const names = new Set(entries().flatMap(unitsOf).map((unit) => unit.folder));
     for (const name of folders.keys()) if (!names.has(name)) folders.delete(name);
-    for (const name of new Set(includedEntries().map((entry) => entry.dataset.folder).filter(Boolean))) {
+    for (const name of new Set(includedUnits().map((unit) => unit.folder).filter(Boolean))) {
       if (folders.has(name)) continue;
       folders.set(name, null);
       await requestFolderForm(name);
     }
     renderFolders();
+    list.dispatchEvent(new Event("systemschanged"));
   };
 
   list.addEventListener("previewschanged", ({ detail }) => {
@@ -90,7 +100,7 @@ const uploadFolders = (() => {
   /* Register the new systems of these entries; return whether all succeeded. */
   const registerSystems = async (entries) => {
     await pendingUpdate;
-    const parts = new Set(entries.map(folderOf).filter(Boolean));
+    const parts = new Set(entries.flatMap(unitsOf).map(folderOf).filter(Boolean));
     let isDone = true;
     for (const folder of parts) {
       const problem = find("[data-folder-problem]", folder);
@@ -117,10 +127,19 @@ const uploadFolders = (() => {
     return isDone;
   };
 
-  const systemOf = (entry) => {
-    const folder = folderOf(entry);
+  const systemOf = (unit) => {
+    const folder = folderOf(unit);
     return folder ? find("[data-folder-system]", folder).value : document.getElementById("target-system").value;
   };
 
-  return { registerSystems, systemOf };
+  /* Return the name of a unit's system as chosen; "" for a part that is not stored. */
+  const systemName = (unit) => {
+    const folder = folderOf(unit);
+    const menu = folder ? find("[data-folder-system]", folder) : document.getElementById("target-system");
+    if (menu.value === LEFT_OUT) return "";
+    if (menu.value) return menu.selectedOptions[0].textContent.trim();
+    return folder ? unit.folder : say("no-system");
+  };
+
+  return { registerSystems, systemOf, systemName, LEFT_OUT };
 })();

@@ -1,17 +1,18 @@
 /* Store the included files and follow their processing until they are compared. */
 (() => {
-  const { form, sourceOf, find, say, pendingEntries, enqueue, send, failureReason, followProcessing, formDataFor } = upload;
+  const { form, sourceOf, find, say, unitsOf, pendingEntries, enqueue, send, failureReason, followProcessing, formDataFor } = upload;
   const status = find("[data-stored-status]");
   const progressBar = find("[data-total]");
   const button = find(".upload-button");
 
   const includedEntries = () => pendingEntries().filter((entry) => find("[data-include]", entry)?.checked);
 
-  const storeGroup = async ({ source, system, entries }) => {
+  const storeGroup = async ({ source, system, part, entries }) => {
     const bars = entries.map(uploadEntry.progress);
     try {
       const fields = formDataFor(source, "store", entries);
       fields.set("system", system);
+      if (part) fields.set("part", part);
       const fragment = await send(form.action, fields, (fraction) => bars.forEach((bar) => bar(fraction)));
       for (const entry of entries) {
         const outcome = find(`[data-stored-index="${entry.dataset.fileIndex}"]`, fragment);
@@ -24,15 +25,17 @@
     }
   };
 
-  /* Group entries by file and system: an archive is sent once per system. */
+  /* Group units by file, system and part: an archive is sent once per system. */
   const groupBySource = (entries) => {
     const groups = [];
-    for (const entry of entries) {
+    for (const unit of entries.flatMap(unitsOf)) {
+      const { entry, part } = unit;
       const source = sourceOf.get(entry);
-      const system = uploadFolders.systemOf(entry);
-      const group = groups.find((group) => group.source === source && group.system === system);
+      const system = uploadFolders.systemOf(unit);
+      if (system === uploadFolders.LEFT_OUT) continue;
+      const group = groups.find((group) => group.source === source && group.system === system && group.part === part);
       if (group) group.entries.push(entry);
-      else groups.push({ source, system, entries: [entry] });
+      else groups.push({ source, system, part, entries: [entry] });
     }
     return groups;
   };
@@ -49,6 +52,7 @@
   };
 
   const storeAll = async (entries) => {
+    for (const entry of entries) find("[data-result]", entry).replaceChildren();
     const updateTotal = () => {
       const done = entries.filter((entry) => "stored" in entry.dataset).length;
       progressBar.value = done / entries.length;
@@ -79,21 +83,38 @@
       find("[data-folder-problem]:not([hidden])")?.closest("[data-folder-name]").scrollIntoView({ block: "nearest" });
       return;
     }
-    const systems = new Set(entries.map(uploadFolders.systemOf));
+    const systems = new Set(entries.flatMap(unitsOf).map(uploadFolders.systemOf));
+    systems.delete(uploadFolders.LEFT_OUT);
     find("[data-verdict-progress]").replaceChildren();
+    find("[data-banner]").hidden = true;
     await storeAll(entries);
     button.disabled = false;
     progressBar.hidden = true;
-    // The status next to the button shows the result, so keep the scroll position.
-    status.focus({ preventScroll: true });
-    status.scrollIntoView({ block: "nearest" });
-    if (!entries.some((entry) => "stored" in entry.dataset)) return;
+    const stored = entries.filter((entry) => "stored" in entry.dataset).length;
+    showBanner(stored === entries.length ? "good" : "bad", { done: stored, all: entries.length });
+    if (!stored) return;
     const link = find("[data-runs-link]");
     link.href = study.dataset.runs;
     link.hidden = false;
     await followProcessing(study.dataset.processing);
     await showVerdictProgress(study.value, systems);
+    const next = find("[data-banner-link]");
+    next.href = study.dataset.compare;
+    next.hidden = false;
+    find("[data-banner-waiting]").hidden = true;
   });
+
+  /* Say at the top of the page what was stored. Its link is the next step. */
+  const showBanner = (kind, counts) => {
+    const banner = find("[data-banner]");
+    banner.className = `note note-${kind}`;
+    find("[data-banner-text]", banner).textContent = say(kind === "good" ? "stored-all" : "stored-some", counts);
+    find("[data-banner-link]", banner).hidden = true;
+    find("[data-banner-waiting]", banner).hidden = !counts.done;
+    banner.hidden = false;
+    banner.focus({ preventScroll: true });
+    banner.scrollIntoView({ block: "start" });
+  };
 
   addEventListener("beforeunload", (event) => {
     if (includedEntries().length) event.preventDefault();

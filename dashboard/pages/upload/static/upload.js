@@ -7,6 +7,19 @@ const upload = (() => {
   /* Maps each entry of the list to its file; an archive has several entries. */
   const sourceOf = new WeakMap();
 
+  /* What of an entry is stored with one system: the file, or each of its parts. */
+  const unitsOf = (entry) => {
+    const { folder } = entry.dataset;
+    const parts = [...entry.querySelectorAll("[data-part]")];
+    if (!parts.length) return [{ entry, folder, part: "", facts: {} }];
+    return parts.map(({ dataset }) => ({
+      entry,
+      folder: [folder, dataset.part].filter(Boolean).join("/"),
+      part: dataset.part,
+      facts: { "system layer": dataset.systemLayer ?? "", os: dataset.os ?? "" },
+    }));
+  };
+
   const pendingEntries = () => [...list.querySelectorAll("[data-file-entry]:not([data-stored])")];
 
   /* Return the form data of a file: the form, its selected entries and the file. */
@@ -25,5 +38,5 @@ const upload = (() => {
     return fields;
   };
 
-  return { form, list, sourceOf, find, pendingEntries, formDataFor, ...createUploader(form) };
+  return { form, list, sourceOf, find, unitsOf, pendingEntries, formDataFor, ...createUploader(form) };
 })();

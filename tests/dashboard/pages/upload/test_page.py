@@ -1,6 +1,7 @@
 """The upload page: permissions, previews and storing."""
 
 import io
+import json
 import re
 import zipfile
 from html import unescape
@@ -662,3 +663,67 @@ def test_folder_matches_systems_of_known_host_only(member, lab, study, system):
     systems.register_host(lab=lab, slug="beta")
     # Either machine may have run it: the lab's only KVM is not a reason.
     assert chosen_of_folder(member, study) == set()
+
+
+# Parts, new studies, unknown tables
+
+
+TWO_SYSTEMS = DATA / "phoronix/composite-5.2.txt"
+
+
+def test_each_system_of_a_file_is_stored_as_a_part(member, place):
+    preview = send(member, upload(TWO_SYSTEMS, "composite.xml"))
+
+    text = plain_text(preview)
+    assert "results of several systems" in text
+    assert "Left out because they are curves over time" in text
+    assert 'data-part="KVM guest"' in preview.text
+    assert 'data-system-layer="KVM"' in preview.text
+    (tally,) = re.findall(r'data-tally="([^"]*)"', preview.text)
+    counts = {part: counts for part, _tool, counts in json.loads(unescape(tally))}
+    assert sorted(counts["bare metal"].values()) == [3, 3, 3]
+
+    stored = send(member, upload(TWO_SYSTEMS), do="store", part="KVM guest", **place)
+    processing.process_due_uploads()
+
+    assert "KVM guest: Stored" in plain_text(stored)
+    runs = Run.objects.all()
+    assert {run.status for run in runs} == {"parsed"}
+    assert {run.facts["part"] for run in runs} == {"KVM guest"}
+    assert runs.count() == 6
+
+
+def test_without_a_part_nothing_of_several_systems_counts(member, place):
+    send(member, upload(TWO_SYSTEMS), do="store", **place)
+    processing.process_due_uploads()
+
+    assert {run.status for run in Run.objects.all()} == {"rejected"}
+
+
+def test_a_part_gets_a_form_with_what_the_file_says_of_its_system(member, place):
+    fields = {"is_part": "1", "system layer": "KVM", "os": "Debian 12", "number": "1"}
+    form = member.post(PAGE, {"do": "folder", "name": "vm7", **fields}, headers=SCRIPT)
+
+    assert "Do not store this part" in form.text
+    assert 'value="Debian 12"' in form.text
+    assert re.search(r'data-field="hypervisor"[^>]*value="KVM"', form.text)
+
+
+def test_a_study_is_created_by_its_title(member, lab):
+    answer = member.post("/upload/studies/", {"title": "A new one"}, headers=SCRIPT)
+
+    assert re.search(r'value="a-new-one"[^>]* selected', answer.text)
+    assert lab.studies.get(slug="a-new-one").is_private
+    refused = member.post("/upload/studies/", {"title": ""}, headers=SCRIPT)
+    assert refused.status_code == 422
+    assert "data-problem" in refused.text
+
+
+def test_a_table_of_no_known_tool_can_be_declared(member, lab):
+    table = upload(b"run,boot_s,host\n1,3.2,a\n2,3.4,a\n", "times.csv")
+    preview = send(member, table)
+
+    link = "/labs/alpha-lab/new-custom-tool/?metric=boot_s&amp;unit=s"
+    assert link in preview.text
+    form = member.get(unescape(link)).text
+    assert re.search(r'name="metric-0-name"[^>]*value="boot_s"|value="boot_s"', form)
