@@ -55,6 +55,7 @@ FORMS = {"comparison-file": "csv", "citation-file": "bib", "version-file": "csv"
 OF_A_LAB = {
     "upload",
     "new-system",
+    "upload-study",
     "lab",
     "members",
     "tokens",
@@ -75,7 +76,9 @@ PEOPLE = (
 )
 # Pages that a lab shows to others with which it shares a study.
 SHOWN_TO_FRIENDS = {"lab", "custom-tools", "custom-tool", "host"}
-OF_PEOPLE = {"change-role", "remove-member", "withdraw-invitation", "new-system"}
+OF_PEOPLE = {"change-role", "remove-member", "withdraw-invitation"} | {
+    *("new-system", "upload-study"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +235,7 @@ def bearer(lab):
 
 def address_of(name, ids):
     """Return a URL with these IDs, some of them in its query."""
-    if name in {"upload", "new-system", "new-study"}:
+    if name in {"upload", "new-system", "upload-study", "new-study"}:
         return f"{reverse(f'dashboard:{name}')}?lab={ids['lab']}"
     if name == "cross-study-pair":
         key = f"{ids['study']}-{ids['system']}"
