@@ -61,6 +61,7 @@ PURE = (
     "benchmarks.fingerprints",
     "benchmarks.custom_tools.declaration",
     "benchmarks.custom_tools.sample_tables",
+    "benchmarks.custom_tools.table_columns",
     "benchmarks.host_facts",
     "benchmarks.hypervisor_names",
     "benchmarks.natural_sort",
