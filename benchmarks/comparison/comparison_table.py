@@ -1,13 +1,15 @@
 """Comparison rows as a table: one row per case, one column per system."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from statistics import median
 from typing import Any
 
 from benchmarks.comparison.comparison_row import FAILED, ComparisonRow
+from benchmarks.comparison.study_verdicts import primary_rows
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models.run import SCENARIOS
@@ -26,6 +28,7 @@ PROPERTIES = (
     "memory_bytes",
 )
 PLATFORM = "platform"
+MACHINE_MODEL = "machine_model"
 ORDER_BY_RATIO = "ratio"
 ROW_FACTS = ("scenario", "vms", "load", "slot")
 SEPARATOR = " · "
@@ -145,16 +148,23 @@ def column_head(
     *,
     group: str = PLATFORM,
     ratios: Mapping[int, float] | None = None,
+    has_guests_first: bool = False,
 ) -> ColumnHead:
     """Order the systems and find the properties in which they differ.
 
     ``group`` is the property that the first heading shows. Within its groups, systems
-    with higher ``ratios`` (by system id) come first.
+    with higher ``ratios`` (by system id) come first. Native systems come first, or with
+    ``has_guests_first`` last, as do groups of native systems only.
     """
     by_id = {row.system.id: row for row in rows}
     options = {name for row in by_id.values() for name in row.system.options}
     known_options = [name for name in OPTIONS if name in options]
-    names = [*PROPERTIES, *known_options, *sorted(options.difference(known_options))]
+    names = [
+        MACHINE_MODEL,
+        *PROPERTIES,
+        *known_options,
+        *sorted(options.difference(known_options)),
+    ]
     stated = {
         name: {
             _property_text(row, name)
@@ -166,22 +176,19 @@ def column_head(
     varying = [name for name in names if len(stated[name]) > 1]
     lead = group if group in varying else PLATFORM
 
-    def sort_key(row: ComparisonRow) -> tuple[Any, ...]:
-        platform = (
-            row.system.hypervisor != NATIVE,
-            natural_sort_key(row.system.hypervisor),
-            natural_sort_key(row.system.hypervisor_version),
-        )
-        return (
-            platform
-            if lead == PLATFORM
-            else natural_sort_key(_property_text(row, lead)),
-            -(ratios or {}).get(row.system.id, 0.0),
-            platform,
-            [natural_sort_key(_property_text(row, name)) for name in names],
-            row.system.id,
-        )
-
+    sort_key = partial(
+        _column_order,
+        lead=lead,
+        names=names,
+        ratios=ratios or {},
+        guest_groups={
+            _property_text(row, lead)
+            for row in by_id.values()
+            if not row.system.is_native
+        }
+        if has_guests_first
+        else None,
+    )
     systems = sorted(by_id.values(), key=sort_key)
     columns = _columns(systems, varying, lead)
     headings = [lead, *(name for name in (PLATFORM, *varying) if name != lead)]
@@ -201,7 +208,38 @@ def column_head(
     )
 
 
+def _column_order(
+    row: ComparisonRow,
+    *,
+    lead: str,
+    names: Sequence[str],
+    ratios: Mapping[int, float],
+    guest_groups: Set[str] | None,
+) -> tuple[Any, ...]:
+    """Return the sort key of a system; with ``guest_groups``, guests come first."""
+    has_guests_first = guest_groups is not None
+    platform = (
+        row.system.is_native == has_guests_first,
+        natural_sort_key(row.system.hypervisor),
+        natural_sort_key(row.system.hypervisor_version),
+    )
+    value = _property_text(row, lead)
+    group: tuple[Any, ...] = platform
+    if lead != PLATFORM:
+        is_last = guest_groups is not None and value not in guest_groups
+        group = (is_last, natural_sort_key(value))
+    return (
+        group,
+        -ratios.get(row.system.id, 0.0),
+        platform,
+        [natural_sort_key(_property_text(row, name)) for name in names],
+        row.system.id,
+    )
+
+
 def _property_text(row: ComparisonRow, name: str) -> str:
+    if name == MACHINE_MODEL:
+        return str(row.system.host.facts.get(MACHINE_MODEL, ""))
     value = (
         getattr(row.system, name)
         if name in PROPERTIES
@@ -261,8 +299,12 @@ class Median:
 
 
 def medians(rows: Iterable[ComparisonRow]) -> dict[int, Median]:
+    """Return the median ratio of each system's primary results.
+
+    Metrics that follow from others, and tails, would count one measurement repeatedly.
+    """
     ratios: dict[int, list[float]] = {}
-    for row in rows:
+    for row in primary_rows(rows, with_tails=False):
         if (
             row.result.is_chartable
             and (ratio := row.result.displayed_ratio) is not None
@@ -278,6 +320,7 @@ def comparison_table(
     order: str = "",
     order_rows: Iterable[ComparisonRow] | None = None,
     ranks: Mapping[RowKey, Any] | None = None,
+    has_guests_first: bool = False,
 ) -> ComparisonTable:
     """Arrange the cells of one study in a table.
 
@@ -296,7 +339,12 @@ def comparison_table(
             pk: 1 / entry.ratio if is_less_better and entry.ratio else entry.ratio
             for pk, entry in system_medians.items()
         }
-    head = column_head(cells, group=group, ratios=median_ratios)
+    head = column_head(
+        cells,
+        group=group,
+        ratios=median_ratios,
+        has_guests_first=has_guests_first,
+    )
 
     system_ids = [column.system_id for column in head.columns]
     scenarios = {row.scenario for row in cells}

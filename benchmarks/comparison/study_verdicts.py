@@ -619,6 +619,20 @@ def primary_case_ids(
     )
 
 
+def primary_rows(
+    rows: Iterable[ComparisonRow], *, with_tails: bool = True
+) -> list[ComparisonRow]:
+    """Return the rows of primary cases, and all rows of tools without any."""
+    candidates = list(rows)
+    primary = primary_cases_of_rows(candidates, with_tails=with_tails)
+    tools = {row.case.tool for row in candidates if row.case.id in primary}
+    return [
+        row
+        for row in candidates
+        if row.case.id in primary or row.case.tool not in tools
+    ]
+
+
 def primary_cases_of_rows(
     rows: Iterable[ComparisonRow], *, with_tails: bool = True
 ) -> frozenset[int]:

@@ -1,5 +1,6 @@
 """Studies with counts and facts for lists and pages."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -96,6 +97,13 @@ def study_cards(viewer: Viewer, **filters: Any) -> list[StudyCard]:
     """Return visible studies with counts, archived ones last."""
     studies = list_studies(viewer).filter(deleted_at=None, **filters)
     return _cards(sorted(studies, key=lambda study: study.archived_at is not None))
+
+
+def system_count(study_ids: Iterable[int]) -> int:
+    """Return the number of systems measured in these studies, each counted once."""
+    cells = Cell.objects.filter(study__in=list(study_ids), n__gt=0)
+    count: int = cells.aggregate(count=Count("system", distinct=True))["count"]
+    return count
 
 
 def study_card(study: Study) -> StudyCard:

@@ -19,10 +19,10 @@ from dashboard.charts.chart import (
     AXES_HEIGHT_PX,
     PANEL_HEIGHT_PX,
     SERIES_COLORS,
+    VERTICAL_STROKE,
     Bars,
     Chart,
     ChartAxis,
-    ChartBand,
     HoverValue,
     LineStyle,
     Panel,
@@ -81,12 +81,21 @@ def response_detail(analysis: ResponseAnalysis, response: Response) -> ResponseD
 
 
 def effect_limit(effects: Sequence[FactorEffect]) -> float:
-    farthest = exp(max((abs(effect.log_effect) for effect in effects), default=0.0))
+    """Return the end of the shortest axis with all effects and their whiskers."""
+    farthest = exp(
+        max(
+            (
+                abs(effect.log_effect) + (effect.wide_margin or effect.margin or 0.0)
+                for effect in effects
+            ),
+            default=0.0,
+        )
+    )
     return next((limit for limit in AXIS_LIMITS if limit >= farthest), AXIS_LIMITS[-1])
 
 
 def effect_bar(effect: FactorEffect, limit: float) -> dict[str, Any]:
-    """Return the CSS positions of an effect's bar and of its margins of error.
+    """Return the CSS positions of an effect's bar and of its whiskers.
 
     The axis is logarithmic, from 1 / ``limit`` to ``limit``.
     """
@@ -98,14 +107,17 @@ def effect_bar(effect: FactorEffect, limit: float) -> dict[str, Any]:
         )
         return f"{low:.2f}%", f"{high - low:.2f}%"
 
-    def band(margin: float | None) -> tuple[str, str] | None:
-        return None if margin is None else span(-margin, margin)
+    def whisker(margin: float | None) -> tuple[str, str] | None:
+        if margin is None:
+            return None
+        low, width = span(effect.log_effect - margin, effect.log_effect + margin)
+        return low, f"{float(low[:-1]) + float(width[:-1]):.2f}%"
 
     return {
         "side": "above" if effect.log_effect > 0 else "below",
         "bar": span(0.0, effect.log_effect),
-        "margin": band(effect.margin),
-        "wide": band(effect.wide_margin),
+        "whisker": whisker(effect.margin),
+        "wide_whisker": whisker(effect.wide_margin),
     }
 
 
@@ -241,7 +253,7 @@ def _occurring_levels(
 def effect_ranking_chart(
     rows: Sequence[Mapping[str, Any]], limit: float, ends: tuple[str, str]
 ) -> Chart:
-    """Return the effects as bars that start at 1, with their margins of error.
+    """Return the effects as bars that start at 1, with their intervals as whiskers.
 
     Bars of clear effects are filled, others are outlined. ``ends`` are the labels of
     the axis at 1 / ``limit`` and ``limit``.
@@ -250,7 +262,7 @@ def effect_ranking_chart(
     bar_ends = [
         min(max(exp(effect.log_effect), 1 / limit), limit) for effect in effects
     ]
-    bars, labels, bands = [], [], []
+    bars, labels, whiskers = [], [], []
     for is_clear in (True, False):
         positions = [
             position
@@ -281,12 +293,30 @@ def effect_ranking_chart(
                     label_side="right" if is_right else "left",
                 )
             )
-    for position, effect in enumerate(effects):
-        for margin in (effect.wide_margin, effect.margin):
-            if margin is not None:
-                low, high = exp(-margin), exp(margin)
-                ends_of_row = (position - 0.42, position + 0.42)
-                bands.append(ChartBand(axis="x", low=low, high=high, ends=ends_of_row))
+    for name, width in (("wide_margin", 1.0), ("margin", 2.5)):
+        rows_with_margin = [
+            (position, effect.log_effect, margin)
+            for position, effect in enumerate(effects)
+            if (margin := getattr(effect, name)) is not None
+        ]
+        if rows_with_margin:
+            whiskers.append(
+                Points(
+                    x=[bar_ends[position] for position, *_ in rows_with_margin],
+                    y=[position for position, *_ in rows_with_margin],
+                    low=[
+                        max(exp(x - half), 1 / limit)
+                        for _p, x, half in rows_with_margin
+                    ],
+                    high=[
+                        min(exp(x + half), limit) for _p, x, half in rows_with_margin
+                    ],
+                    interval_axis="x",
+                    interval_width=width,
+                    symbol=VERTICAL_STROKE,
+                    size=1,
+                )
+            )
     end = limit**LABEL_ROOM_FACTOR
     panel = Panel(
         x=ChartAxis(
@@ -295,8 +325,7 @@ def effect_ranking_chart(
             ticks=((1 / limit, ends[0]), (1, "1"), (limit, ends[1])),
         ),
         y=row_axis([f"{row['name']}\n{row['change']}" for row in rows]),
-        series=(*bars, *labels),
-        bands=tuple(bands),
+        series=(*bars, *whiskers, *labels),
         reference_lines=(
             ReferenceLine(
                 value=1, axis="x", stroke=LineStyle(width=1.5), is_above=True

@@ -407,7 +407,7 @@ def _panel_width(axes: Axes) -> float:
 
 def _wrap_row_label(name: str, width: float) -> list[str]:
     characters = int(width / CHARACTER_WIDTH_PT)
-    return [line for part in name.split("\n") for line in wrap(part, characters)][:3]
+    return [line for part in name.split("\n") for line in wrap(part, characters)]
 
 
 def _draw_rectangle(

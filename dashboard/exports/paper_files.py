@@ -62,7 +62,7 @@ def paper_chart_data(table: ComparisonTable, show: str) -> dict[str, Any] | None
     ]
     return {
         "kind": "ratios",
-        "rows": shortest_labels([list(_label_parts(*row)) for row in rows]),
+        "rows": _row_labels(rows),
         "systems": _system_names([table.head.columns[column] for column in columns]),
         "dots": dots,
         "axis_title": _axis_title(table, show),
@@ -112,6 +112,18 @@ def _system_names(columns: Sequence[Column]) -> list[str]:
         needs_platform = len(platforms) > 1 or not facts
         names.append(", ".join([column.platform, *facts] if needs_platform else facts))
     return names
+
+
+def _row_labels(rows: Sequence[tuple[CaseGroup, CaseRow]]) -> list[str]:
+    """Return short labels, which name the tool if there are several."""
+    tools = [group.tool for group, _row in rows]
+    labels = shortest_labels([list(_label_parts(*row)) for row in rows])
+    if len(set(tools)) < 2:
+        return labels
+    return [
+        label if not tool or tool in label.split(", ") else f"{tool}: {label}"
+        for tool, label in zip(tools, labels, strict=True)
+    ]
 
 
 def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
@@ -392,8 +404,8 @@ def _verdict_rule(study: Study, source: ExportSource) -> str:
     )
     if source.tested_count > 1:
         text += " " + _(
-            "Verdicts are corrected for %(n)s results tested together "
-            "(Benjamini-Hochberg, 5%%)."
+            "Verdicts are corrected for the %(n)s primary results of the study, which "
+            "are tested together (Benjamini-Hochberg, 5%%)."
         )
     return text % values
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparison.comparison_table import (
+    MACHINE_MODEL,
     OPTIONS,
     ORDER_BY_RATIO,
     PLATFORM,
@@ -44,6 +45,11 @@ FILTER_PARAMETERS = (
 )
 UNKNOWN_BITS = -1  # matches no system
 RELATIVE_PERFORMANCE = "efficiency"
+ALL_METRICS, PRIMARY_METRICS = "all", "primary"
+METRICS = {
+    "": gettext_lazy("Primary of each tool"),
+    ALL_METRICS: gettext_lazy("All"),
+}
 QUANTITIES = {
     RELATIVE_PERFORMANCE: gettext_lazy("Relative performance"),
     OVERHEAD: gettext_lazy("Overhead"),
@@ -131,6 +137,7 @@ class ComparisonSelection:
     evidence: str = ""
     effect: str = ""
     sort: str = ""
+    metrics: str = ""
     pins: tuple[str, ...] = ()
 
     @property
@@ -171,6 +178,7 @@ class ComparisonSelection:
             "verdict": self.verdict,
             "evidence": self.evidence,
             "effect": self.effect,
+            "metrics": "" if self.metrics == ALL_METRICS else PRIMARY_METRICS,
         }
         return {name: text for name, text in values.items() if text}
 
@@ -252,6 +260,7 @@ def comparison_form(study: Study, query: Mapping[str, str]) -> ComparisonForm:
         "order": selection.order,
         "only": selection.ratio_filter,
         "sort": selection.sort,
+        "metrics": selection.metrics,
     }
     return ComparisonForm(
         query=query,
@@ -273,14 +282,21 @@ def read_selection(
         baseline=query.get("baseline") or NATIVE_BASELINE,
         scenario=query.get("scenario") or first,
         quantity=read_quantity(query),
-        group=query.get("group") or PLATFORM,
+        group=query.get("group") or default_group(facets),
         order=_choice_or_default(query.get("order"), COLUMN_ORDERS, ""),
         ratio_filter=_choice_or_default(query.get("only"), RATIO_FILTERS, ""),
         search=query.get("q", "").strip(),
         sort=_choice_or_default(query.get("sort"), ROW_ORDERS, ""),
+        metrics=_choice_or_default(query.get("metrics"), METRICS, ""),
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-MAX_PINS:],
         **{name: query.get(name, "") for name in FILTER_PARAMETERS},
     )
+
+
+def default_group(facets: StudyFacets) -> str:
+    """Return the machine model if systems of several models are compared."""
+    models = {system.host.facts.get(MACHINE_MODEL) for system in facets.systems}
+    return MACHINE_MODEL if len(models - {None}) > 1 else PLATFORM
 
 
 def read_quantity(query: Mapping[str, str]) -> str:
@@ -333,7 +349,9 @@ def build_display_menus(
     selection: ComparisonSelection, facets: StudyFacets
 ) -> list[FilterMenu]:
     options = {name for system in facets.systems for name in system.options}
-    names = [PLATFORM, "virtualization", "guest_os", "guest_bits"]
+    default = default_group(facets)
+    names = list(dict.fromkeys([default, PLATFORM, "virtualization"]))
+    names += ["guest_os", "guest_bits"]
     names += [name for name in OPTIONS if name in options]
     names += sorted(options.difference(names))
     groups = {name: wording.property_name(name) for name in names}
@@ -345,6 +363,7 @@ def build_display_menus(
         name: _("%(percent)s%% or more") % {"percent": name} for name in EFFECT_SIZES
     }
     return [
+        filter_menu(selection.metrics, "metrics", _("Metrics"), METRICS),
         filter_menu(selection.verdict, "verdict", _("Verdict"), verdict_options),
         filter_menu(selection.evidence, "evidence", _("Evidence"), EVIDENCE_FILTERS),
         filter_menu(selection.effect, "effect", _("Effect size"), sizes),

@@ -13,10 +13,15 @@ from benchmarks.comparison.comparison_table import (
 )
 from benchmarks.comparison.filters_and_order import filter_rows, sort_keys
 from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
-from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
+from benchmarks.comparison.study_verdicts import (
+    CellVerdict,
+    primary_rows,
+    study_verdicts,
+)
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested_count
 from dashboard.kit.comparison_form import (
+    ALL_METRICS,
     ENERGY,
     ComparisonSelection,
     comparison_form,
@@ -42,7 +47,9 @@ class AssessedTable:
     selection: ComparisonSelection
 
 
-def assessed_table(study: Study, query: Mapping[str, str]) -> AssessedTable:
+def assessed_table(
+    study: Study, query: Mapping[str, str], *, has_guests_first: bool = False
+) -> AssessedTable:
     form = comparison_form(study, query)
     selection, pinned = form.selection, form.pinned
     baseline, active_filters = form.baseline, selection.active_filters()
@@ -59,8 +66,9 @@ def assessed_table(study: Study, query: Mapping[str, str]) -> AssessedTable:
     if form.is_pair:
         pinned_ids = {system.pk for system in pinned}
         rows = [row for row in rows if row.system.id in pinned_ids]
+    table = selected_table(rows, selection, {}, has_guests_first=has_guests_first)
     return AssessedTable(
-        search_rows(selected_table(rows, selection, {}), selection.search),
+        search_rows(table, selection.search),
         baseline or study.reference_system,
         selection.quantity,
         count,
@@ -113,12 +121,16 @@ def selected_table(
     rows: Sequence[ComparisonRow],
     selection: ComparisonSelection,
     cell_verdicts: Mapping[int, CellVerdict],
+    *,
+    has_guests_first: bool = False,
 ) -> ComparisonTable:
     """Return the selected rows as a table.
 
     ``cell_verdicts`` are the verdicts, by cell ID, of rows without an assessment.
     """
     result_filter = selection.result_filter
+    if selection.metrics != ALL_METRICS and selection.quantity != ENERGY:
+        rows = primary_rows(rows)
     filtered = filter_rows(
         drop_rows_without_ratios(rows) if selection.ratio_filter else rows,
         cell_verdicts,
@@ -129,15 +141,15 @@ def selected_table(
         if selection.sort
         else None
     )
-    table = comparison_table(
-        filtered, group=selection.group, order=selection.order, ranks=ranks
-    )
-    if not (selection.search and selection.order):
-        return table
-    return comparison_table(
+    arrange = partial(
+        comparison_table,
         filtered,
         group=selection.group,
         order=selection.order,
         ranks=ranks,
-        order_rows=search_rows(table, selection.search).cells,
+        has_guests_first=has_guests_first,
     )
+    table = arrange()
+    if not (selection.search and selection.order):
+        return table
+    return arrange(order_rows=search_rows(table, selection.search).cells)

@@ -240,6 +240,13 @@ def percent_change(ratio: float) -> str:
     return f"{sign}{number(abs(percent), f',.{decimals}f')}%"
 
 
+def percent_difference(ratio: float, within: Interval | None = None) -> str:
+    """Format the distance of a ratio from 1: ``2.5%`` for 0.975 and 1.025."""
+    of_interval = None if within is None else _decimals_within(ratio, within)
+    decimals = 1 if of_interval is None else max(of_interval - 2, 0)
+    return f"{number(abs(100 * (ratio - 1)), f',.{decimals}f')}%"
+
+
 def _ratio_decimals(value: float, within: Interval | None) -> int | None:
     fixed_digits = _digits_setting.get()
     if fixed_digits is not None and value and isfinite(value):

@@ -20,6 +20,7 @@ DASH = "\N{EN DASH}"
 PROPERTY_NAMES: dict[str, Text] = {
     "platform": gettext_lazy("Hypervisor"),
     "host": gettext_lazy("Host"),
+    "machine_model": gettext_lazy("Machine model"),
     "hypervisor": gettext_lazy("Hypervisor"),
     "hypervisor_version": gettext_lazy("Version"),
     "virtualization": gettext_lazy("Type"),
@@ -39,6 +40,7 @@ ACRONYMS = {"cpu", "ip", "mtu", "numa", "os", "smt", "tcp"}
 # Properties whose values are clear without a name.
 UNNAMED_PROPERTIES = {
     "host",
+    "machine_model",
     "virtualization",
     "guest_os",
     "guest_bits",
@@ -374,6 +376,11 @@ def rate_unit(metric: str, unit: str) -> str:
         if last == "rate" and counted in COUNTED_UNITS
         else unit
     )
+
+
+def unit_name(metric: str, unit: str) -> str:
+    """Return a unit as people write it: ``µs`` for ``us``, ``events/s`` for ``1/s``."""
+    return rate_unit(metric, formatting.UNIT_NAMES.get(unit, unit))
 
 
 def short_system_names(systems: Iterable[System]) -> Mapping[int, str]:

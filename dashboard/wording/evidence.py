@@ -149,6 +149,7 @@ WORK_PHRASES: Mapping[str, Text] = {
 }
 """Work in the words of visitors, by slug of the work class, for "I run ..."."""
 
+MAX_NAMED_PLATFORMS = 5
 SUBGROUP_NAMES: Mapping[str, Text] = {
     "benchmark": gettext_lazy("Benchmark"),
     "decade": gettext_lazy("Decade"),
@@ -738,14 +739,6 @@ def work_summary_text(summary: WorkClassSummary | None) -> str:
                 "cannot be compared here."
             )
         )
-    for platform in summary.ranges:
-        if notes := range_notes(platform):
-            parts.append(f"{platform.name}: {'; '.join(notes)}.")
-    excluded_count = sum(
-        summary.screened_by_platform.get(name, 0) for name in summary.without_ratio
-    )
-    if excluded_count:
-        parts.append(f"{capfirst(screened_results_text(excluded_count))}.")
     if summary.without_ratio:
         parts.append(
             _("Measured, but without a valid ratio to native: %(names)s.")
@@ -765,30 +758,23 @@ def _ranges_sentence(summary: WorkClassSummary) -> str:
         }
     first, *rest = summary.ranges
     sentence = capfirst(
-        _("%(work)s: %(name)s reached %(kept)s of native speed in %(systems)s")
-        % {
-            "work": work,
-            "name": first.name,
-            "kept": platform_range_text(first),
-            "systems": platform_counts_text(first),
-        }
+        _("%(work)s: %(name)s reached %(kept)s of bare-metal speed")
+        % {"work": work, "name": first.name, "kept": platform_range_text(first)}
     )
     parts = [sentence]
     parts += (
-        _("%(name)s %(kept)s in %(systems)s")
-        % {
-            "name": platform.name,
-            "kept": platform_range_text(platform),
-            "systems": platform_counts_text(platform),
-        }
-        for platform in rest
+        f"{platform.name} {platform_range_text(platform)}"
+        for platform in rest[: MAX_NAMED_PLATFORMS - 1]
     )
+    if more := len(rest) - len(parts) + 1:
+        parts.append(ngettext("%(n)s other", "%(n)s others", more) % {"n": more})
+    notes = []
     if summary.kind == "compared":
         is_same_host = summary.is_same_host
-        parts.append(_("same host") if is_same_host else _("different hosts"))
-    end = ""
+        notes.append(_("same host") if is_same_host else _("different hosts"))
     if summary.are_single_runs:
-        end = _("; single runs: weak evidence")
+        notes.append(_("single runs: weak evidence"))
     elif summary.is_weak:
-        end = _("; weak evidence")
+        notes.append(_("weak evidence"))
+    end = f" ({'; '.join(notes)})" if notes else ""
     return f"{', '.join(parts)}{end}."

@@ -81,6 +81,26 @@ def test_transparent_lines_have_enough_contrast(mark, theme):
     assert contrast(mixed(line, ground, opacity), ground) >= 3
 
 
+def test_shades_keep_their_text_color():
+    """Two shades have dark text in dark mode, which no other rule may replace."""
+    for path in DASHBOARD.rglob("*.css"):
+        for selector, body in re.findall(r"([^{}]*)\{([^{}]*)\}", path.read_text()):
+            if 'class*="heat-"' in selector and ":not(" not in selector:
+                assert not re.search(r"(?<![-\w])color:", body), (path.name, selector)
+
+
+# Lines and boxes around content, not marks of data.
+FRAMES = ("chart-grid", "starts-axis")
+
+
+def test_text_and_marks_do_not_have_the_color_of_lines():
+    mark = re.compile(r"(?<![-\w])(color|fill|stroke): var\(--line(-strong)?\)")
+    for path in DASHBOARD.rglob("*.css"):
+        for selector, body in re.findall(r"([^{}]*)\{([^{}]*)\}", path.read_text()):
+            if mark.search(body) and not any(name in selector for name in FRAMES):
+                raise AssertionError((path.name, selector.strip(), body.strip()))
+
+
 def test_the_focus_outline_has_the_text_color_of_the_cell():
     """The page color would be invisible on dark shades in dark mode."""
     assert ".cell > a:focus-visible { outline: 2px solid currentColor;" in rules(

@@ -258,7 +258,7 @@ def effects_section(viewer: Viewer, study: Study) -> ReportSection | None:
         _(
             "Scenario %(scenario)s. Each bar shows the factor by which a parameter "
             "changes the response. Filled bars are clear effects; open bars may be "
-            "due to chance, which the shaded bands show."
+            "due to chance, which the whiskers show."
         )
         % {"scenario": wording.scenario_name(effects.scenario)}
     ]

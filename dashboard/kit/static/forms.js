@@ -1,9 +1,18 @@
 /* POST forms: prevent double submission, use the current CSRF token, and keep the input
-   across a rejection or an expired session. */
+   across a rejection or an expired session. Filters: keep the URL short. */
 (() => {
   const DRAFT = "draft";
   const RESUBMIT_AFTER_MS = 10_000;
   const isPost = (form) => form.getAttribute("method")?.toLowerCase() === "post";
+
+  /* Omit empty parameters, and defaults of menus, from the URL of a filter. */
+  document.addEventListener("formdata", ({ target: form, formData }) => {
+    if (!form.matches("[data-short-url]")) return;
+    for (const [name, value] of [...formData]) {
+      const menu = form.elements[name];
+      if (!value || (menu instanceof HTMLSelectElement && !menu.selectedIndex)) formData.delete(name);
+    }
+  });
 
   /* Drafts */
 

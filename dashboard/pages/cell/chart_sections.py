@@ -80,7 +80,8 @@ def cell_charts(
     ]
     if not any(side.has_iterations or len(side.runs) > 1 for side in sides):
         return ()
-    unit = next((side.unit for side in sides if side.unit), "") or _("value")
+    case_unit = next((side.unit for side in sides if side.unit), "") or _("value")
+    unit = wording.unit_name(cells[0].case.metric, case_unit)
     charts = [_strip(sides, cells, unit)]
     if any(len(side.runs) > 1 for side in sides):
         if any(side.has_order for side in sides):
@@ -122,7 +123,12 @@ def latency_chart(rows: Sequence[ComparisonRow]) -> ChartWithTable | None:
             "mean of a summary over the runs: the mean of the runs' p99 is not the p99 "
             "of all operations together."
         ),
-        sweep_plot(curves, ticks, titles=("", unit), is_log=(False, True)),
+        sweep_plot(
+            curves,
+            ticks,
+            titles=("", wording.unit_name(shown[0].case.metric, unit)),
+            is_log=(False, True),
+        ),
         (
             _("Summary of each run"),
             _("This result"),

@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -271,9 +271,10 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
             "performance in %(case)s"
         )
     elif result.ratio_kind == "efficiency":
-        template = _(
-            "%(platform)s reaches %(percent)s of native performance in %(case)s"
-        )
+        values["tool"] = row.tool_title
+        ratio = result.ratio or 0.0
+        values["difference"] = formatting.percent_difference(ratio, result.interval)
+        template = _native_comparison(ratio, values["difference"])
     else:
         values["value"] = wording.quantity(
             result.value, result.unit, interval=result.value_interval
@@ -288,6 +289,25 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         return _capital(_("%(case)s on %(platform)s: %(value)s (%(why)s).") % values)
     values["percent"] = formatting.ratio_percent(result.ratio or 0.0, result.interval)
     return f"{template % values}{_verdict_clause(result.assessment)}."
+
+
+# Outside of this range, "75% slower" is harder to read than "25% of the speed".
+SIMPLE_RATIOS: Final = (0.5, 2.0)
+
+
+def _native_comparison(ratio: float, difference: str) -> str:
+    """Return the template of a comparison with native; ``difference`` is from 100%."""
+    if not SIMPLE_RATIOS[0] <= ratio <= SIMPLE_RATIOS[1]:
+        return _(
+            "%(platform)s reaches %(percent)s of native speed in %(tool)s, %(case)s"
+        )
+    if not any(digit in difference for digit in "123456789"):
+        return _("%(platform)s is as fast as native in %(tool)s, %(case)s")
+    if ratio < 1:
+        return _(
+            "%(platform)s is %(difference)s slower than native in %(tool)s, %(case)s"
+        )
+    return _("%(platform)s is %(difference)s faster than native in %(tool)s, %(case)s")
 
 
 def _lower_first(text: str) -> str:
@@ -311,11 +331,7 @@ def _verdict_clause(assessment: CellAssessment | None) -> str:
         return f" ({verdicts.verdict_text(assessment)})"
     if assessment.label == "single run":
         return _(" (single run, no verdict)")
-    reason = (
-        wording.translate_text(assessment.sentences[0]) if assessment.sentences else ""
-    )
-    why = reason[:1].lower() + reason[1:].rstrip(".")
-    return _(" (no verdict: %(why)s)") % {"why": why}
+    return _(" (no verdict)")
 
 
 def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:

@@ -1,7 +1,9 @@
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from statistics import median
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -15,7 +17,7 @@ from benchmarks.comparison.comparison_table import (
     HeadLevel,
     medians,
 )
-from benchmarks.comparison.filters_and_order import cell_verdict
+from benchmarks.comparison.filters_and_order import VERDICTS, cell_verdict
 from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
 from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
 from benchmarks.models import Study, System
@@ -25,6 +27,7 @@ from dashboard.charts.chart import Chart
 from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot, shortest_labels
 from dashboard.kit import formatting
 from dashboard.kit.comparison_form import (
+    ALL_METRICS,
     ENERGY,
     NATIVE_BASELINE,
     ComparisonForm,
@@ -44,12 +47,14 @@ from dashboard.kit.table_cells import (
 from dashboard.kit.url_parts import query_string
 from dashboard.wording import verdicts
 from dashboard.wording.comparability import comparability_legend
+from dashboard.wording.evidence import percent_range
 from dashboard.wording.verdicts import MEASURED_VALUE, OVERHEAD
 
 NO_BASELINE_STATES = {"missing", "other_parameters", "unit_mismatch"}
 REFERENCE_STATES = {"relative", "reference"}
 """States of cells that are compared with a reference system instead of native."""
 MAX_CHART_CELLS = 2_000
+MAX_ANSWER_PLATFORMS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,19 @@ class ComparisonPage:
     table: ComparisonTable
     cell_verdicts: Mapping[int, CellVerdict]
     verdict_scopes: str
+    metric_count: int
+    """The number of metrics, primary or not."""
+
+    @property
+    def metrics_switch(self) -> dict[str, Any] | None:
+        """The link to all metrics, or back to the primary ones; None if all are."""
+        shown = {(row.case.tool, row.case.metric) for row in self.table.cells}
+        if self.form.selection.metrics == ALL_METRICS:
+            return {"query": query_string(self.form.query, metrics=""), "count": 0}
+        if len(shown) == self.metric_count:
+            return None
+        query = query_string(self.form.query, metrics=ALL_METRICS)
+        return {"query": query, "count": self.metric_count}
 
     @property
     def column_actions(self) -> Iterator[dict[str, Any]]:
@@ -93,11 +111,26 @@ class ComparisonPage:
         )
         write = formatting.overhead if show == OVERHEAD else formatting.ratio
         return [
-            {"text": write(median.ratio), "n": median.n, "is_edge": column.is_edge}
-            if (median := medians_by_system.get(column.system_id))
+            {"text": write(entry.ratio), "n": entry.n, "is_edge": column.is_edge}
+            if (entry := medians_by_system.get(column.system_id))
             else {"n": 0, "is_edge": column.is_edge}
             for column in table.head.columns
         ]
+
+    @property
+    def answer(self) -> str:
+        """The median of each platform and the number of verdicts, in a sentence."""
+        if self.is_energy:
+            return ""
+        entries = medians(search_rows(self.table, self.form.selection.search).cells)
+        by_platform: dict[str, list[float]] = {}
+        for column in self.table.head.columns:
+            if entry := entries.get(column.system_id):
+                by_platform.setdefault(column.platform, []).append(entry.ratio)
+        counts = Counter(verdict.verdict for verdict in self._charted_verdicts)
+        reference = self.reference
+        against = self.form.system_names.get(reference.pk, "") if reference else ""
+        return answer_sentence(by_platform, counts, against)
 
     @property
     def shared_facts(self) -> list[str]:
@@ -182,6 +215,40 @@ class ComparisonPage:
         return "../cells/", f"/{query}"
 
 
+def answer_sentence(
+    ratios: Mapping[str, Sequence[float]],
+    verdict_counts: Mapping[str, int],
+    against: str,
+) -> str:
+    """Return the range of the median ratios by platform, best first, and the verdicts.
+
+    ``against`` is the baseline; "" for bare metal.
+    """
+    if not ratios:
+        return ""
+    ranked = sorted(ratios, key=lambda name: (-median(ratios[name]), name))
+    texts = [
+        f"{name} {percent_range(min(ratios[name]), max(ratios[name]))}"
+        for name in ranked[:MAX_ANSWER_PLATFORMS]
+    ]
+    if more := len(ranked) - len(texts):
+        texts.append(ngettext("%(n)s other", "%(n)s others", more) % {"n": more})
+    against_text = (
+        _("Median speed relative to %(system)s") % {"system": against}
+        if against
+        else _("Median speed relative to bare metal")
+    )
+    counts = [
+        f"{formatting.number(count)} {verdicts.verdict_name(name)}"
+        for name in VERDICTS
+        if (count := verdict_counts.get(name))
+    ]
+    sentence = f"{against_text}: {', '.join(texts)}."
+    if len(counts) > 1 or "not_assessed" not in verdict_counts:
+        sentence += " " + _("Verdicts: %(counts)s.") % {"counts": ", ".join(counts)}
+    return sentence
+
+
 def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
     system, selection = form.baseline, form.selection
     is_energy = selection.quantity == ENERGY
@@ -208,7 +275,7 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
             for row in rows
             if (assessment := row.result.assessment)
         }
-    table = selected_table(rows, selection, cell_verdicts)
+    table = selected_table(rows, selection, cell_verdicts, has_guests_first=True)
     if assessed:
         scopes = assessed.count_scopes(cell.id for cell in table.cells)
     else:
@@ -221,6 +288,7 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         table=table,
         cell_verdicts=cell_verdicts,
         verdict_scopes=verdicts.verdict_scopes_text(scopes),
+        metric_count=len({(row.case.tool, row.case.metric) for row in rows}),
     )
 
 

@@ -74,7 +74,7 @@ def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Return the chart for the same query as the page, but with hover texts."""
     study = study_or_404(viewer_of(request), lab, slug)
-    assessed = assessed_table(study, query_params(request))
+    assessed = assessed_table(study, query_params(request), has_guests_first=True)
     chart = comparison_chart(assessed.table, assessed.quantity)
     return JsonResponse(plotly_figure(chart) if chart else {})
 
@@ -82,7 +82,7 @@ def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 @embeddable
 def embed_comparison(request: HttpRequest, lab: str, slug: str) -> PageContent:
     study = study_or_404(ANYONE, lab, slug)
-    assessed = assessed_table(study, query_params(request))
+    assessed = assessed_table(study, query_params(request), has_guests_first=True)
     chart = comparison_chart(assessed.table, assessed.quantity, has_hover_texts=False)
     return embedded_chart(
         request,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import exp
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -38,11 +38,27 @@ from dashboard.wording import evidence
 from dashboard.wording.comparability import COMPARABILITY_TEXTS
 from dashboard.wording.evidence import platform_range_text, work_summary_text
 
+STRIP_END: Final = 1.25
+"""The end of the axis of a strip, as a ratio to bare metal."""
+STRIP_TICKS: Final = (0.0, 0.5, 1.0)
+MAX_STRIPS: Final = 6
+
 
 @dataclass(frozen=True)
 class CrossStudyPage:
     table: CrossStudyTable
     person: User | None
+
+    @property
+    def strip_ticks(self) -> list[tuple[str, str]]:
+        return [
+            (_position(tick), formatting.number(round(100 * tick)))
+            for tick in STRIP_TICKS
+        ]
+
+    @property
+    def native_position(self) -> str:
+        return _position(1.0)
 
     @property
     def summary(self) -> str:
@@ -142,6 +158,7 @@ class CrossStudyPage:
                     _work_cell(table.summaries[work], name, hypervisors[name])
                     for name in platforms
                 ),
+                "strips": _strips(table.summaries[work]),
             }
             for work in WORK_CLASSES
             if work in table.summaries
@@ -343,6 +360,32 @@ class CrossStudyPage:
 
 def _has_too_few_runs(cell: CrossStudyCell | None) -> bool:
     return cell is None or cell.row.result.n < TARGET_RUNS
+
+
+def _strips(summary: WorkClassSummary) -> list[dict[str, Any]]:
+    """Return the range and mean of each platform as positions on an axis, best first.
+
+    Positions are texts, because CSS needs a decimal point in every language.
+    """
+    return [
+        {
+            "name": platform.name,
+            "x": _position(platform.low),
+            "width": f"{max(_share(platform.high) - _share(platform.low), 0):.2f}%",
+            "mean": _position(exp(platform.log_mean)),
+            "is_hollow": platform.is_single_run,
+            "is_beyond": platform.high > STRIP_END,
+        }
+        for platform in summary.ranges[:MAX_STRIPS]
+    ]
+
+
+def _share(ratio: float) -> float:
+    return 100 * min(max(ratio, 0.0), STRIP_END) / STRIP_END
+
+
+def _position(ratio: float) -> str:
+    return f"{_share(ratio):.2f}%"
 
 
 def _work_cell(

@@ -26,6 +26,7 @@ from dashboard.kit.url_parts import parse_id
 from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
 from dashboard.pages.cross_study.page import CrossStudyPage
 from dashboard.wording.comparability import comparability_details
+from dashboard.wording.pairs import pair_sentence, short_names
 from dashboard.wording.verdicts import (
     charted_assessment,
     displayed_interval,
@@ -52,11 +53,19 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
         for group in pair.groups
     ]
     assessments = (line["assessment"] for _group, lines in groups for line in lines)
+    names = short_names(pair.first.system, pair.second.system)
+    ratios: dict[str, list[float]] = {}
+    for group in pair.groups:
+        ratios.setdefault(group.group.component, []).extend(
+            ratio for row in group.rows if (ratio := _ratio(row))
+        )
     return {
         "pair": pair,
         "comparability": comparability_details(pair.first.study, pair.comparability),
         "sides": sides,
-        "names": [wording.system_name(side.system) for side in sides],
+        "names": names,
+        "full_names": [wording.system_name(side.system) for side in sides],
+        "answer": pair_sentence(*names, ratios, pair.margin),
         "is_emulated": any(side.system.is_emulated for side in sides),
         "swapped": f"?{urlencode(keys)}",
         # All systems of the second system's machine, compared with it.
@@ -69,6 +78,12 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
         ),
         "groups": groups,
     }
+
+
+def _ratio(row: PairRow) -> float | None:
+    if row.direct:
+        return row.direct.result.ratio
+    return row.indirect.ratio if row.indirect else None
 
 
 def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:

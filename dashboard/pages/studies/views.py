@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from benchmarks.comparison.overhead_profile import spectrum
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
-from benchmarks.studies.overview import StudyCard, study_cards
+from benchmarks.studies.overview import StudyCard, study_cards, system_count
 from dashboard.kit.comparison_form import FilterMenu, filter_menu
 from dashboard.kit.page_cache import PageContent, cached_fragment, cached_page
 from dashboard.kit.routes import page
@@ -76,11 +76,11 @@ def show_studies(request: HttpRequest) -> PageContent:
         "is_empty": not cards,
         "menus": filter_menus(cards, query),
         "text": query.get("q", ""),
-        # A system that was measured in two studies counts twice.
         "totals": {
             name: f"{sum(getattr(card.counts, name) for card in chosen):,}"
-            for name in ("systems", "runs", "compared_cells")
-        },
+            for name in ("runs", "compared_cells")
+        }
+        | {"systems": f"{system_count(card.study.pk for card in chosen):,}"},
         "spectrum": cached_fragment(
             request,
             repr(ratios),

@@ -260,7 +260,8 @@ def _figure(
     heights = [y for curve in curves for y in curve.y if y is not None]
     # A log axis cannot show 0 or negative values.
     is_steep = min(heights) > 0 and max(heights) / min(heights) >= LOG_AXIS_FROM
-    title = f"{family.unit} ({wording.DIRECTION_NAMES.get(family.better, '')})"
+    unit = formatting.UNIT_NAMES.get(family.unit, family.unit)
+    title = f"{unit} ({wording.DIRECTION_NAMES.get(family.better, '')})"
     if is_ratio:
         is_relative = any(map(_is_relative, lines))
         title = (

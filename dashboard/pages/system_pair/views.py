@@ -1,6 +1,7 @@
 """Two systems compared with each other."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,9 @@ from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
 from benchmarks.analysis.assessment import CellAssessment
+from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import CaseRow
+from benchmarks.comparison.study_verdicts import primary_rows
 from benchmarks.comparison.system_comparability import (
     compare_study_hosts,
     compare_systems,
@@ -30,6 +33,7 @@ from dashboard.kit.table_cells import bar_axis_limit, interval_bar
 from dashboard.kit.url_parts import STUDY_PATH, query_string
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.wording.comparability import comparability_details
+from dashboard.wording.pairs import pair_sentence, short_names
 from dashboard.wording.verdicts import (
     OVERHEAD,
     charted_assessment,
@@ -87,9 +91,12 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
         for assessment in assessments
         if not assessment.is_assessed
     )
+    names = short_names(first_system, second_system)
     common_reasons, count = next(iter(withheld.most_common(1)), ((), 0))
     return {
         "chooser": form,
+        "names": names,
+        "answer": _answer(rows, form, names, margin),
         "first_system": first_system,
         "second_system": second_system,
         "groups": groups,
@@ -116,6 +123,22 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
         "is_energy": selection.quantity == ENERGY,
         "is_overhead": selection.quantity == OVERHEAD,
     }
+
+
+def _answer(
+    rows: Iterable[ComparisonRow],
+    form: ComparisonForm,
+    names: tuple[str, str],
+    margin: float,
+) -> str:
+    if form.selection.quantity == ENERGY:
+        return ""
+    ratios: dict[str, list[float]] = {}
+    for row in primary_rows(rows, with_tails=False):
+        is_first = row.system.id == form.pinned[0].pk
+        if is_first and row.result.is_chartable and row.result.ratio:
+            ratios.setdefault(row.case.component, []).append(row.result.ratio)
+    return pair_sentence(*names, ratios, margin)
 
 
 def _line(

@@ -138,7 +138,8 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
                 curves += _levels(series, curves[-1], trend.case.unit)
     if not curves:
         return None
-    unit = f"{trend.case.unit} ({wording.DIRECTION_NAMES.get(trend.case.better, '')})"
+    unit = wording.unit_name(trend.case.metric, trend.case.unit)
+    unit = f"{unit} ({wording.DIRECTION_NAMES.get(trend.case.better, '')})"
     if is_over_time:
         return trend_plot(curves, list(_changes(trend)), unit)
     ticks = [

@@ -244,3 +244,29 @@ def test_strange_digits_do_not_break_the_order():
     rows = [changed(XEN, id=at, case_id=at, case=case) for at, case in enumerate("²1٣")]
 
     assert len(comparison_table(rows).groups[0].rows) == 3
+
+
+def on(row, number, model, **values):
+    row = changed(row, system_id=number, id=number, host=f"host-{number}", **values)
+    row.system.host.facts = {"machine_model": model}
+    return row
+
+
+def test_guests_come_before_native_columns_and_models_with_guests_first():
+    rows = [
+        on(NATIVE, 1, "a"),
+        on(NATIVE, 2, "b"),
+        on(XEN, 3, "b"),
+        on(NATIVE, 4, "c"),
+        on(XEN, 5, "c"),
+    ]
+
+    def order(**options):
+        return [
+            column.system_id
+            for column in comparison_table(rows, **options).head.columns
+        ]
+
+    assert order()[:3] == [1, 2, 4]
+    assert order(has_guests_first=True)[:2] == [3, 5]
+    assert order(group="machine_model", has_guests_first=True) == [3, 2, 5, 4, 1]

@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.comparison.study_verdicts import primary_case_ids
+from benchmarks.comparison.comparison_table import Median, medians
+from benchmarks.comparison.study_verdicts import primary_case_ids, primary_rows
 from benchmarks.parsing.tool import CpuCost, Metric, Tool, always, metrics
 from benchmarks.tools import TOOLS
+from tests.comparison_rows import XEN, changed
 from tests.for_each import for_each
 
 # They only observe another tool.
@@ -116,3 +118,38 @@ def test_a_tool_may_only_name_metrics_that_it_has():
         )
     with pytest.raises(ValueError, match="primary and implied"):
         tool(work_class=always("CPU: integer"), implied_by=("time",))
+
+
+def fio_rows(*metrics, system=2):
+    return [
+        changed(
+            XEN,
+            id=100 * system + number,
+            case_id=number,
+            system_id=system,
+            tool="fio",
+            metric=metric,
+            case=metric,
+            parameters={"operation": "read"},
+            ratio=0.5 + number / 10,
+        )
+        for number, metric in enumerate(metrics)
+    ]
+
+
+def test_medians_count_one_execution_once():
+    rows = fio_rows(
+        "throughput", "IOPS", "completion latency", "completion latency p99"
+    )
+
+    assert medians(rows)[2] == Median(0.5, 1)
+
+
+def test_tools_without_primary_metrics_keep_all_rows():
+    rows = fio_rows("throughput", "IOPS")
+    observed = [
+        changed(row, tool="xentop", id=row.id + 1000, case_id=row.case.id + 1000)
+        for row in fio_rows("CPU", "memory", system=3)
+    ]
+
+    assert [row.id for row in primary_rows([*rows, *observed])] == [200, 1300, 1301]

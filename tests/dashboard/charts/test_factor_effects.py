@@ -38,12 +38,17 @@ def test_bars_extend_from_one_to_the_factor():
     assert [bar["side"] for bar in bars] == ["above", "below", "above"]
 
 
-def test_bands_show_the_margins_of_error():
+def test_the_axis_contains_the_intervals():
+    assert effect_limit([effect(1.01, margin=math.log(1.04))]) == 1.1
+    assert effect_limit([effect(0.99, math.log(1.04), wide=math.log(1.2))]) == 1.25
+
+
+def test_whiskers_show_the_intervals():
     bar = effect_bar(effect(2, margin=math.log(2), wide=math.log(8)), 4.0)
 
-    assert bar["margin"] == ("25.00%", "50.00%")
-    assert bar["wide"] == ("0.00%", "100.00%")
-    assert effect_bar(effect(2), 4.0)["margin"] is None
+    assert bar["whisker"] == ("50.00%", "100.00%")
+    assert bar["wide_whisker"] == ("0.00%", "100.00%")
+    assert effect_bar(effect(2), 4.0)["whisker"] is None
 
 
 def test_a_line_plot_has_a_line_for_each_level():

@@ -26,6 +26,16 @@
 
   restorePosition();
 
+  /* Show a shadow while columns are beyond the right edge. */
+  const markScrollFrame = () => {
+    const scroller = region();
+    const hidden = scroller ? scroller.scrollWidth - scroller.clientWidth - scroller.scrollLeft : 0;
+    scroller?.parentElement.classList.toggle("has-more", hidden > 1);
+  };
+  markScrollFrame();
+  addEventListener("resize", markScrollFrame);
+  for (const name of ["scroll", "htmx:afterSettle", "rowsloaded"]) document.addEventListener(name, markScrollFrame, { capture: true, passive: true });
+
   /* A response contains the first rows; further rows of each group are in a comment and
      are added a few at a time. */
 

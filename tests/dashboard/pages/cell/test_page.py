@@ -76,6 +76,31 @@ def test_headline_states_performance_and_verdict(text, pair):
     assert "single run, no verdict" in headline
 
 
+@pytest.mark.parametrize(
+    ("own", "native", "comparison"),
+    [
+        ([39.0], [40.0], "is 2.5% slower than native in iometer, network throughput"),
+        ([50.0], [40.0], "is 25.0% faster than native in iometer"),
+        ([40.0], [40.0], "is as fast as native in iometer"),
+        ([120.0], [40.0], "reaches 300% of native speed in iometer"),
+        ([39.0, 39.1], [40.0, 40.1], "slower than native"),
+    ],
+)
+def test_headline_says_how_much_slower_or_faster(text, sides, own, native, comparison):
+    page = text(address(sides(own, native)))
+
+    assert comparison.casefold() in headline_of(page).casefold()
+
+
+def test_reason_for_no_verdict_is_stated_once(client, sides):
+    page = client.get(address(sides([39.0, 39.1, 39.2], [40.0, 40.1, 40.2])))
+
+    reasons = page.context["page"]["reasons"]
+    assert reasons
+    for reason in reasons:
+        assert plain_text(page.text).count(reason) == 1
+
+
 def test_shows_division_and_runs_of_both_sides(text, pair):
     page = text(address(pair))
 

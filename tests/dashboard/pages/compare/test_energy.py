@@ -43,8 +43,9 @@ def metered(submit, run_document, xen, agent):
 
 
 def cells_of(client, address=PAGE):
+    """Return the cells of the page, native ones first."""
     table = client.get(address).context["page"].table
-    return [cell for group in table.groups for row in group.rows for cell in row.cells]
+    return sorted(table.cells, key=lambda cell: not cell.system.is_native)
 
 
 def test_cell_is_energy_ratio_for_same_work(client, text, metered):

@@ -238,3 +238,36 @@ def test_legend_explains_comparability(client, submit, run_document, xen):
     for _count, sentence in (*none["sentences"], *limited["sentences"]):
         assert sentence in page.text
     assert page.text.count("comparability-limited") == 1
+
+
+def test_page_shows_primary_metrics_and_a_switch_for_all(client, submit, run_document):
+    parameters = {"operation": "read"}
+    samples = [
+        {"metric": "throughput", "value": 50.0, "unit": "MiB/s"},
+        {"metric": "IOPS", "value": 12_800.0},
+        {"metric": "completion latency", "value": 3.0, "unit": "ms"},
+    ]
+    submit(
+        run_document(
+            tool="fio", samples=[{**it, "parameters": parameters} for it in samples]
+        )
+    )
+
+    def metrics(address):
+        page = client.get(address).context["page"]
+        return sorted({cell.case.metric for cell in page.table.cells}), page
+
+    shown, page = metrics(PAGE)
+    assert shown == ["throughput"]
+    assert page.metrics_switch == {"query": "?metrics=all", "count": 3}
+    shown, page = metrics(f"{PAGE}?metrics=all")
+    assert len(shown) == 3
+    assert page.metrics_switch == {"query": "?", "count": 0}
+
+
+def test_answer_and_legend_precede_the_table(text, pair):
+    page = text(PAGE)
+
+    places = [page.index(part) for part in ("data-answer", 'class="legend', "<table")]
+    assert places == sorted(places)
+    assert "Xen 3.3 25%" in page

@@ -69,5 +69,5 @@ def test_no_studies_are_reported(text, db):
 def test_query_count_is_independent_of_studies(
     client, studies, django_assert_num_queries
 ):
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get("/studies/")
