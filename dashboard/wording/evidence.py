@@ -149,7 +149,7 @@ WORK_PHRASES: Mapping[str, Text] = {
 }
 """Work in the words of visitors, by slug of the work class, for "I run ..."."""
 
-MAX_NAMED_PLATFORMS = 5
+MAX_NAMED_PLATFORMS = 3
 SUBGROUP_NAMES: Mapping[str, Text] = {
     "benchmark": gettext_lazy("Benchmark"),
     "decade": gettext_lazy("Decade"),

@@ -74,6 +74,22 @@ def wait_for_new_table(sheet):
     expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
 
 
+def test_url_has_only_changed_choices(sheet):
+    show_overhead(sheet)
+    wait_for_new_table(sheet)
+
+    expect(sheet).to_have_url(re.compile(r"/compare/\?show=overhead$"))
+
+
+def test_table_that_continues_has_a_shadow(sheet):
+    sheet.set_viewport_size({"width": 320, "height": 500})
+    frame = sheet.locator("[data-scroll-frame]")
+    expect(frame).to_have_class(re.compile("has-more"))
+
+    sheet.locator(".comparison").evaluate("(region) => region.scrollTo(9999, 0)")
+    expect(frame).not_to_have_class(re.compile("has-more"))
+
+
 def test_updated_table_equals_new_page(sheet):
     show_overhead(sheet)
     wait_for_new_table(sheet)
