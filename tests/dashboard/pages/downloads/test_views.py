@@ -89,7 +89,11 @@ def test_file_states_filters(text, pair):
     address = f"http://testserver{STUDY}compare/?component=network&q=write"
 
     document = json.loads(text(f"{STUDY}compare.json", data=query))
-    assert document["filters"] == {"scenario": "single", **query}
+    assert document["filters"] == {
+        "scenario": "single",
+        **query,
+        "metrics": "primary",
+    }
     assert (document["equivalence_margin_percent"], document["tested_cells"]) == (
         2.0,
         0,
