@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.comparison.comparison_table import comparison_table
-from dashboard.charts.matplotlib_renderer import render_chart_file
+from dashboard.charts.matplotlib_renderer import _wrap_row_label, render_chart_file
 from dashboard.exports.paper_files import (
     MAX_PAPER_SYSTEMS,
     chart_size_problem,
@@ -49,6 +49,28 @@ def test_names_have_the_fewest_distinct_parts():
 
     assert shortest_labels(parts) == ["read, 4 KiB", "read, 64 KiB", "write"]
     assert shortest_labels([["same"], ["same"]]) == ["same", "same"]
+
+
+def test_rows_of_several_tools_name_their_tool(rows):
+    other = changed(
+        rows[1], id=3, case_id=3, tool="iperf", case="Throughput · received"
+    )
+    table = comparison_table([rows[1], other])
+
+    labels = paper_chart_data(table, RELATIVE_PERFORMANCE)["rows"]
+    assert sorted(label.partition(":")[0] for label in labels) == ["Iometer", "iperf"]
+
+
+def test_long_names_of_rows_are_complete(rows):
+    words = [f"word{number}" for number in range(30)]
+    long = changed(rows[1], case=" ".join(words))
+    chart = paper_chart(
+        paper_chart_data(comparison_table([long]), RELATIVE_PERFORMANCE)
+    )
+
+    (label,) = [name for _at, name in chart.panels[0].y.ticks]
+    lines = _wrap_row_label(label, 60)
+    assert " ".join(lines).replace("\N{NO-BREAK SPACE}", " ").split() == words
 
 
 def test_too_many_systems_or_rows_give_a_message(rows):

@@ -1,10 +1,13 @@
 """The compare page without a browser: the HTML has all texts."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
 from benchmarks.models import Cell, Study, System
+from benchmarks.studies import checking
+from tests.upload_documents import interleaved
 
 PAGE = "/studies/alpha-lab/study/compare/"
 
@@ -271,3 +274,32 @@ def test_answer_and_legend_precede_the_table(text, pair):
     places = [page.index(part) for part in ("data-answer", 'class="legend', "<table")]
     assert places == sorted(places)
     assert "Xen 3.3 25%" in page
+
+
+def test_page_and_methods_count_the_same_verdicts(
+    client, text, submit, run_document, xen
+):
+    """One execution of fio reports two metrics of each operation."""
+
+    def run(speed, system):
+        samples = [
+            {"metric": metric, "value": value, "unit": unit, "parameters": parameters}
+            for parameters in ({"operation": "read"}, {"operation": "write"})
+            for metric, value, unit in (
+                ("throughput", speed, "MiB/s"),
+                ("IOPS", speed * 256, "1/s"),
+            )
+        ]
+        return run_document(tool="fio", samples=samples, system=system)
+
+    speeds = (50.0, 50.1, 49.9, 50.2, 49.8, 50.0)
+    native = [run(speed, {}) for speed in speeds]
+    guest = [run(0.8 * speed, xen) for speed in speeds]
+    submit(*interleaved(native, guest))
+    checking.check_due_studies(timedelta(0))
+
+    page = client.get(PAGE).context["page"]
+    assert page.verdict_scopes.startswith("2 verdicts hold")
+    assert "2 slower" in page.answer
+    methods = text("/studies/alpha-lab/study/paper/methods.txt")
+    assert "the 2 primary results" in " ".join(methods.split())

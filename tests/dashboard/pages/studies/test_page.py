@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.models import Study
+from benchmarks.studies import saving
 from dashboard.pages.studies import views
 from tests.dashboard.markup import unbroken
 
@@ -71,3 +72,13 @@ def test_query_count_is_independent_of_studies(
 ):
     with django_assert_num_queries(10):
         client.get("/studies/")
+
+
+def test_system_of_two_studies_counts_once(client, submit, run_document, study):
+    saving.save_study(lab=study.lab, slug="more", title="More", visibility="public")
+    submit(run_document(), run_document(study="more"))
+
+    page = client.get("/studies/")
+
+    assert page.context["totals"]["systems"] == "1"
+    assert page.context["totals"]["runs"] == "2"
