@@ -14,10 +14,11 @@ from benchmarks.hypervisor_names import MAIN_HYPERVISORS, NATIVE, PLATFORMS
 from benchmarks.models import Cell, System
 from benchmarks.search import newest_studies_of
 from benchmarks.studies.lookup import list_studies
+from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
 from dashboard.kit.url_parts import query_string
-from dashboard.wording import Text, property_name, property_value
+from dashboard.wording import Text, property_name, property_value, translate_text
 from dashboard.wording.evidence import work_name, work_phrase
 from dashboard.wording.glossary import GLOSSARY
 
@@ -48,6 +49,24 @@ PAGES: Final[tuple[tuple[str, Text, Text, str], ...]] = (
         gettext_lazy("Evidence across all studies"),
         gettext_lazy("Hypervisors by class of work"),
         "overhead cost slowdown performance which best fastest hypervisor",
+    ),
+    (
+        "settings",
+        gettext_lazy("Settings"),
+        gettext_lazy("What settings of hypervisors and guests change"),
+        "options tuning parameters pinning huge pages cache aio mitigations",
+    ),
+    (
+        "start-times",
+        gettext_lazy("Start-up times"),
+        gettext_lazy("How long VMs take to start, one and many at once"),
+        "boot time booting startup cold start storm launch latency microvm",
+    ),
+    (
+        "density",
+        gettext_lazy("VMs per host"),
+        gettext_lazy("How many VMs keep a limit"),
+        "density consolidation overcommit how many guests noisy neighbour limit",
     ),
     (
         "data",
@@ -123,7 +142,15 @@ def _hypervisor_topics(viewer: Viewer) -> Iterator[Topic]:
 
 
 def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
-    """Yield each option of the measured systems, with the newest study that has it."""
+    """Yield known options, and others of measured systems with their newest study."""
+    for option in dict.fromkeys(VOCABULARY.values()):
+        yield Topic(
+            "setting",
+            translate_text(option.title),
+            translate_text(option.explanation),
+            reverse("dashboard:setting", args=[option.slug]),
+            " ".join([option.name, *option.other_names, *option.values]),
+        )
     systems = newest_studies_of(
         System.objects.exclude(options={}).order_by("pk"), "system", viewer
     )
@@ -131,6 +158,8 @@ def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
     newest = {}
     for options, pk in systems.values_list("options", "study_id")[:MAX_SYSTEMS]:
         for name, value in options.items():
+            if name in VOCABULARY:
+                continue
             values.setdefault(name, set()).add(property_value(name, value))
             newest[name] = pk
     studies = list_studies(viewer).in_bulk(set(newest.values()))

@@ -57,9 +57,12 @@ WORDS_OF_VISITORS = {
     "ssd": "/?work=disk-random-read",
     "proxmox": "/studies/?hypervisor=KVM",
     "vsphere": "/studies/?hypervisor=VMware+ESXi",
-    "AMD-V": "/studies/alpha-lab/study/",
-    "nested": "/docs/",
-    "boot time": "/docs/",
+    "AMD-V": "/settings/hw-virt/",
+    "nested": "/settings/nested/",
+    "boot time": "/start-up/",
+    "how many VMs": "/density/",
+    "cpu pinning": "/settings/pinning/",
+    "nonsuch_option": "/studies/alpha-lab/study/",
     "confidence interval": "/glossary/#interval",
     "export csv": "/data/",
 }
@@ -67,7 +70,9 @@ WORDS_OF_VISITORS = {
 
 @pytest.mark.parametrize(("words", "place"), WORDS_OF_VISITORS.items())
 def test_words_of_visitors_lead_to_a_page(client, links_for, pair, words, place):
-    System.objects.exclude(hypervisor="native").update(options={"hw_virt": "on"})
+    System.objects.exclude(hypervisor="native").update(
+        options={"hw_virt": "on", "nonsuch_option": "on"}
+    )
 
     links = links_for(words)
 
