@@ -18,7 +18,7 @@ from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
 from dashboard.kit.url_parts import query_string
-from dashboard.wording import Text, property_name, property_value, translate_text
+from dashboard.wording import Text, property_name, property_value
 from dashboard.wording.evidence import work_name, work_phrase
 from dashboard.wording.glossary import GLOSSARY
 
@@ -146,8 +146,8 @@ def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
     for option in dict.fromkeys(VOCABULARY.values()):
         yield Topic(
             "setting",
-            translate_text(option.title),
-            translate_text(option.explanation),
+            _(option.title),
+            _(option.explanation),
             reverse("dashboard:setting", args=[option.slug]),
             " ".join([option.name, *option.other_names, *option.values]),
         )
