@@ -4,20 +4,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Count
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.evidence.subjects import measured_hypervisors, visible_machines
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS, NATIVE, PLATFORMS
-from benchmarks.models import Cell, System
+from benchmarks.models import System
 from benchmarks.search import newest_studies_of
 from benchmarks.studies.lookup import list_studies
 from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
-from dashboard.kit.url_parts import query_string
+from dashboard.kit.subject_urls import hypervisor_url, machine_url, work_url
 from dashboard.wording import Text, property_name, property_value
 from dashboard.wording.evidence import work_name, work_phrase
 from dashboard.wording.glossary import GLOSSARY
@@ -49,6 +49,12 @@ PAGES: Final[tuple[tuple[str, Text, Text, str], ...]] = (
         gettext_lazy("Evidence across all studies"),
         gettext_lazy("Hypervisors by class of work"),
         "overhead cost slowdown performance which best fastest hypervisor",
+    ),
+    (
+        "mix",
+        gettext_lazy("My mix of work"),
+        gettext_lazy("What a mix of work loses or gains under each hypervisor"),
+        "estimate calculator migrate move workload sum total",
     ),
     (
         "settings",
@@ -104,6 +110,7 @@ def topics(viewer: Viewer) -> list[Topic]:
     return [
         *work_topics(),
         *_hypervisor_topics(viewer),
+        *_machine_topics(viewer),
         *_setting_topics(viewer),
         *_glossary_topics(),
         *(
@@ -119,25 +126,34 @@ def work_topics(slugs: Iterable[str] = WORK_CLASSES) -> Iterator[Topic]:
             "work",
             capfirst(work_phrase(work.slug)),
             work_name(work.slug),
-            reverse("dashboard:home") + query_string({"work": work.slug}),
+            work_url(work.slug),
             f"{work.title} {SYNONYMS[work.slug]}",
         )
 
 
 def _hypervisor_topics(viewer: Viewer) -> Iterator[Topic]:
-    measured = Cell.objects.visible_to(viewer).filter(n__gt=0).values("system")
-    systems = System.objects.filter(pk__in=measured).exclude(hypervisor=NATIVE)
-    counts = dict(
-        systems.order_by().values_list("hypervisor").annotate(systems=Count("pk"))
-    )
-    for name in sorted({*counts, *MAIN_HYPERVISORS}):
+    names = {*measured_hypervisors(viewer), *MAIN_HYPERVISORS} - {NATIVE}
+    for name in sorted(names):
         spellings = " ".join(PLATFORMS.get(name, ()))
         yield Topic(
             "hypervisor",
             name,
-            _("Studies that measured it"),
-            reverse("dashboard:studies") + query_string({"hypervisor": name}),
+            _("Speed by class of work, settings and versions"),
+            hypervisor_url(name),
             f"{spellings} {BUILT_ON.get(name, '')}",
+        )
+
+
+def _machine_topics(viewer: Viewer) -> Iterator[Topic]:
+    for machine in visible_machines(viewer):
+        facts = machine.common_facts
+        names = [str(facts[name]) for name in ("cpu", "provider") if facts.get(name)]
+        yield Topic(
+            "machine",
+            machine.title,
+            ", ".join(names),
+            machine_url(machine.slug),
+            machine.slug,
         )
 
 

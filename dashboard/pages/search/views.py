@@ -31,6 +31,7 @@ MAX_MISSES: Final = 200
 TOPIC_KINDS: Final[dict[str, Text]] = {
     "work": _("Work"),
     "hypervisor": _("Hypervisors"),
+    "machine": _("Machines"),
     "setting": _("Settings of systems"),
     "term": _("Terms"),
     "page": _("Pages"),

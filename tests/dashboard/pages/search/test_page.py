@@ -49,14 +49,14 @@ def test_search_matches_beginnings_of_all_words(client, links_for, pair, words, 
 
 
 WORDS_OF_VISITORS = {
-    "database": "/?work=application-database",
-    "databases": "/?work=application-database",
-    "postgres": "/?work=application-database",
-    "oltp": "/?work=application-database",
-    "http server": "/?work=application-web",
-    "ssd": "/?work=disk-random-read",
-    "proxmox": "/studies/?hypervisor=KVM",
-    "vsphere": "/studies/?hypervisor=VMware+ESXi",
+    "database": "/work/databases/",
+    "databases": "/work/databases/",
+    "postgres": "/work/databases/",
+    "oltp": "/work/databases/",
+    "http server": "/work/web-servers/",
+    "ssd": "/work/disk-random-read/",
+    "proxmox": "/hypervisors/kvm/",
+    "vsphere": "/hypervisors/vmware-esxi/",
     "AMD-V": "/settings/hw-virt/",
     "nested": "/settings/nested/",
     "boot time": "/start-up/",
@@ -65,6 +65,7 @@ WORDS_OF_VISITORS = {
     "nonsuch_option": "/studies/alpha-lab/study/",
     "confidence interval": "/glossary/#interval",
     "export csv": "/data/",
+    "alpha": "/machines/alpha/",
 }
 
 
@@ -87,8 +88,8 @@ def test_words_of_visitors_lead_to_a_page(client, links_for, pair, words, place)
 def test_search_without_a_match_has_suggestions(client, links_for, pair, words):
     links = links_for(words)
 
-    assert "/?work=application-database" in links
-    assert ("/studies/?hypervisor=Xen" in links) == ("xen" in words)
+    assert "/work/databases/" in links
+    assert ("/hypervisors/xen/" in links) == ("xen" in words)
 
 
 def test_misses_are_counted_by_their_words_for_editors(client, person, pair):
