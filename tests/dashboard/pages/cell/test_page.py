@@ -82,7 +82,7 @@ def test_headline_states_performance_and_verdict(text, pair):
         ([39.0], [40.0], "is 2.5% slower than native in iometer, network throughput"),
         ([50.0], [40.0], "is 25.0% faster than native in iometer"),
         ([40.0], [40.0], "is as fast as native in iometer"),
-        ([120.0], [40.0], "reaches 300% of native speed in iometer"),
+        ([120.0], [40.0], "reaches 300.0% of native speed in iometer"),
         ([39.0, 39.1], [40.0, 40.1], "slower than native"),
     ],
 )

@@ -150,7 +150,7 @@ def test_private_studies_match_for_own_lab_only(
     asked = ("secret", "native", "hidden", "network", "alpha", "hiden")
 
     def objects_for(words):
-        kinds = ("/studies/alpha-lab/", "/labs/", "?q=")
+        kinds = ("/studies/alpha-lab/", "/labs/", "/machines/", "?q=")
         return [link for link in links_for(words) if link.startswith(kinds)]
 
     assert not any(objects_for(words) for words in asked)
