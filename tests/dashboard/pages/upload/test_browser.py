@@ -210,7 +210,7 @@ def test_adding_system_keeps_files(chromium, site):
         page = open_upload_page(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         page.get_by_text("Add a system…").click()
-        page.get_by_label("Hypervisor").fill("KVM")
+        page.get_by_label("Hypervisor", exact=True).fill("KVM")
         page.get_by_role("button", name="Add system").click()
 
         chosen = page.get_by_label("System", exact=True).locator("option:checked")
