@@ -235,7 +235,7 @@ def test_legend_explains_comparability(client, submit, run_document, xen):
     none, limited, full = page.context["page"].comparability_legend
     assert [it["rating"] for it in (none, limited, full)] == ["none", "limited", "full"]
     assert [it["count"] for it in (none, limited, full)] == [1, 1, 1]
-    assert "baseline target=iSCSI, result target=NFS" in none["sentences"][0][1]
+    assert "baseline target=iSCSI, this system target=NFS" in none["sentences"][0][1]
     assert "guest Debian 12" in limited["sentences"][0][1]
     assert full["sentences"] == ()
     for _count, sentence in (*none["sentences"], *limited["sentences"]):
@@ -247,8 +247,8 @@ def test_page_shows_primary_metrics_and_a_switch_for_all(client, submit, run_doc
     parameters = {"operation": "read"}
     samples = [
         {"metric": "throughput", "value": 50.0, "unit": "MiB/s"},
-        {"metric": "IOPS", "value": 12_800.0},
-        {"metric": "completion latency", "value": 3.0, "unit": "ms"},
+        {"metric": "IOPS", "value": 12_800.0, "unit": "1/s"},
+        {"metric": "latency mean", "value": 3.0, "unit": "ms"},
     ]
     submit(
         run_document(
@@ -281,20 +281,28 @@ def test_page_and_methods_count_the_same_verdicts(
 ):
     """One execution of fio reports two metrics of each operation."""
 
-    def run(speed, system):
+    def run(reads, writes, system):
         samples = [
-            {"metric": metric, "value": value, "unit": unit, "parameters": parameters}
-            for parameters in ({"operation": "read"}, {"operation": "write"})
-            for metric, value, unit in (
-                ("throughput", speed, "MiB/s"),
-                ("IOPS", speed * 256, "1/s"),
+            {
+                "metric": metric,
+                "value": speed * factor,
+                "unit": unit,
+                "parameters": {"operation": operation},
+            }
+            for operation, speed in (("read", reads), ("write", writes))
+            for metric, factor, unit in (
+                ("throughput", 1, "MiB/s"),
+                ("IOPS", 256, "1/s"),
             )
         ]
         return run_document(tool="fio", samples=samples, system=system)
 
-    speeds = (50.0, 50.1, 49.9, 50.2, 49.8, 50.0)
-    native = [run(speed, {}) for speed in speeds]
-    guest = [run(0.8 * speed, xen) for speed in speeds]
+    speeds = (50.0, 50.1, 49.9, 50.2, 49.8, 50.05)
+    guest_speeds = (40.3, 39.7, 40.1, 39.9, 40.2, 40.0)
+    others = (30.02, 29.9, 30.11, 30.2, 29.83, 29.95)
+    guest_others = (24.1, 23.95, 24.02, 23.87, 24.16, 24.05)
+    native = [run(*pair, {}) for pair in zip(speeds, others, strict=True)]
+    guest = [run(*pair, xen) for pair in zip(guest_speeds, guest_others, strict=True)]
     submit(*interleaved(native, guest))
     checking.check_due_studies(timedelta(0))
 
