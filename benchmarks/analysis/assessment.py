@@ -40,6 +40,7 @@ from benchmarks.analysis.verdict_reasons import (
     NO_RUN_ALONE,
     PAIRING_SENTENCES,
     RUN_ALONE,
+    STATE_SETTINGS,
     ReasonNumbers,
     SideFacts,
     reason_advice,
@@ -106,8 +107,8 @@ TWO_SESSION_SENTENCES: Final = {
     ),
 }
 SESSIONS_DISAGREE: Final = template(
-    "The two sessions disagree: one alone gives {first_verdict} (ratio {first:.4f}), "
-    "the other {second_verdict} ({second:.4f})."
+    "The two sessions disagree: {first_verdict} (ratio {first:.4f}) in one, "
+    "{second_verdict} ({second:.4f}) in the other."
 )
 SESSIONS_UNDETERMINED: Final = template(
     "Neither session alone gives a verdict: the ratio is {first:.4f} in one and "
@@ -157,32 +158,41 @@ ORDER_SENTENCES: Final = {
 
 SESSIONS_TO_DECIDE: Final = template(
     "Find what differs between the sessions (for example temperature, placement, "
-    "updates), and keep it the same. Otherwise, a verdict needs about {n} sessions in "
-    "which both systems run (now {there})."
+    "updates), keep it the same, and run both systems in at least {least} sessions of "
+    "a new study. Otherwise, a verdict needs about {n} sessions in which both systems "
+    "run, including the {there} existing ones."
 )
 TOGETHER_INSTEAD: Final = template(
-    "Run both systems together in at least {least} sessions: differences between "
-    "sessions then cancel out."
+    "Run both systems, alternating between them, in each of at least {least} new "
+    "sessions: differences between sessions then cancel out."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
-    "In separate sessions, a verdict needs about {n} for each system (now: this system "
-    "{own}, the baseline {other})."
+    "In separate sessions, a verdict needs about {n} for each system, including the "
+    "existing ones (this system {own}, the baseline {other})."
 )
 SESSIONS_DIFFER: Final = template(
     "More runs per session would not help: sessions differ by {sd:.2g}% (standard "
     "deviation)."
 )
 SESSIONS_TOO_NOISY: Final = template(
-    "Not even {n} sessions would give a verdict: sessions vary too much for a ratio so "
-    "close to an equivalence margin. Report the interval without a verdict, or find "
-    "what differs between them (for example temperature, placement, updates) and keep "
-    "it the same."
+    "Not even {n} sessions would give a verdict at this ratio and variation. Report "
+    "the interval without a verdict. For a verdict, find what differs between the "
+    "sessions (for example temperature, placement, updates), keep it the same, and run "
+    "both systems in at least {least} sessions of a new study."
+)
+SEPARATE_SESSIONS_TOO_NOISY: Final = template(
+    "Not even {n} separate sessions of each system would give a verdict at this ratio "
+    "and variation."
 )
 LOST_BY_CORRECTION: Final = template(
     "This result alone would have a verdict, but not after correction for the {n} "
     "results that were tested together."
 )
 NEVER_A_VERDICT: Final = template("Such a metric never has a verdict.")
+WIDENED_BY_CORRECTION: Final = template(
+    "This result alone would have a verdict, but correction for the {n} results that "
+    "were tested together widens its interval."
+)
 NARROWER: Final = template("More runs can narrow the interval enough.")
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
@@ -246,7 +256,9 @@ class CellAssessment:
         )
         # The baseline of one of several VMs is not native.
         is_run_missing = reason.startswith(NO_RUN_ALONE) and self.advice
-        advice = Sentence(RUN_ALONE) if is_run_missing else self.advice
+        others = "ran it alone" in reason
+        alone = Sentence(STATE_SETTINGS if others else RUN_ALONE)
+        advice = alone if is_run_missing else self.advice
         return replace(self, sentences=tuple(sentences), advice=advice)
 
 
@@ -423,7 +435,7 @@ def _reason_sentences(
         sides = _side_gates(assessments, row)
         return reason_sentences(gates, sides, _numbers(assessments, row), facts)
     if verdict != assessments.direction[row]:
-        return (Sentence(LOST_BY_CORRECTION, n=assessments.tested_count),)
+        return (_correction_sentence(assessments, row),)
     if assessments.is_separated[row]:
         low, high = assessments.separation.low[row], assessments.separation.high[row]
         ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
@@ -439,21 +451,30 @@ def _interval_sentences(
 ) -> tuple[str, ...]:
     edges = {"below": 1 - assessments.margin, "above": 1 + assessments.margin}
     sentence = (
-        _crossing_sentence(assessments, row, edges)
+        _crossing_sentence(assessments, row)
         if verdict == Verdict.UNDETERMINED
         else to_sentence(_verdict_sentences(assessments, row)[verdict], edges)
     )
     if n := int(assessments.outliers[row]):
         robust = pluralized(
             "{n} outlier shifts the ratio of the means to {mean_ratio:.4g}; the "
-            "interval is robust against it.",
+            "interval is robust against it, so it needs no action.",
             "{n} outliers shift the ratio of the means to {mean_ratio:.4g}; the "
-            "interval is robust against them.",
+            "interval is robust against them, so they need no action.",
             n=n,
             mean_ratio=float(assessments.mean_ratio[row]),
         )
         return sentence, robust
     return (sentence,)
+
+
+def _correction_sentence(assessments: AssessmentArrays, row: int) -> Sentence:
+    """Return why correction removed a verdict, with the wider interval if known."""
+    n, widened = assessments.tested_count, assessments.corrected_interval(row)
+    if widened is None:
+        return Sentence(LOST_BY_CORRECTION, n=n)
+    crossing = _crosses(assessments.margin, *widened)
+    return join_sentences([Sentence(WIDENED_BY_CORRECTION, n=n), crossing])
 
 
 def _verdict_sentences(
@@ -464,14 +485,16 @@ def _verdict_sentences(
     return TWO_SESSION_SENTENCES if is_of_two else VERDICT_SENTENCES
 
 
-def _crossing_sentence(
-    assessments: AssessmentArrays, row: int, edges: Mapping[str, float]
-) -> Sentence:
-    designed = assessments.design_intervals
-    low = float(np.exp(designed.deciding_low[row]))
-    high = float(np.exp(designed.deciding_high[row]))
+def _crossing_sentence(assessments: AssessmentArrays, row: int) -> Sentence:
     if _design(assessments, row) == SessionDesign.TWO_SHARED:
         return _two_sessions_sentence(assessments, row)
+    designed = assessments.design_intervals
+    low, high = designed.deciding_low[row], designed.deciding_high[row]
+    return _crosses(assessments.margin, float(np.exp(low)), float(np.exp(high)))
+
+
+def _crosses(margin: float, low: float, high: float) -> Sentence:
+    edges = {"below": 1 - margin, "above": 1 + margin}
     crosses = [low <= edges[name] <= high for name in ("below", "above")]
     text = CROSSES_LOWER if crosses[0] else CROSSES_UPPER
     text = CROSSES_BOTH if all(crosses) else text
@@ -526,8 +549,11 @@ def _session_advice(assessments: AssessmentArrays, row: int) -> str:
         SessionDesign.TWO_SHARED,
     ):
         parts.append(Sentence(TOGETHER_INSTEAD, least=REPEATED_SESSIONS))
+    if not sessions_needed and is_separate:
+        noisy = Sentence(SEPARATE_SESSIONS_TOO_NOISY, n=MAX_SESSIONS)
+        return join_sentences([*parts, noisy])
     if not sessions_needed:
-        return join_sentences([*parts, Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS)])
+        return Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS, least=REPEATED_SESSIONS)
     if is_separate:
         needed = Sentence(
             SEPARATE_SESSIONS_TO_DECIDE,
@@ -536,7 +562,12 @@ def _session_advice(assessments: AssessmentArrays, row: int) -> str:
             other=baseline_count,
         )
     else:
-        needed = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)
+        needed = Sentence(
+            SESSIONS_TO_DECIDE,
+            n=sessions_needed,
+            there=shared_count,
+            least=REPEATED_SESSIONS,
+        )
     parts.append(needed)
     between, within = designed.between_sd[row], designed.within_sd[row]
     # More runs per session would not help if the scatter of runs explains less than

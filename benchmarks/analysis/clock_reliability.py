@@ -9,7 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from benchmarks.sentences import Parameter, Sentence, join_with_and
+from benchmarks.sentences import (
+    Parameter,
+    Sentence,
+    join_with_and,
+    template,
+    to_sentence,
+)
 
 Clock = Literal["external", "client", "meter", "guest", "local"]
 Trust = Literal["trusted", "corrected", "suspect", "unchecked"]
@@ -25,6 +31,11 @@ GUEST_CLOCK_PHRASE: Final = Sentence("The guest's clock")
 MACHINE_CLOCK_PHRASE: Final = Sentence("The machine's clock")
 MAX_OFFSET_S: Final = 0.050
 MAX_DRIFT_PPM: Final = 500.0
+
+UNCORRECTED_FIGURES: Final = template(
+    "{whose} {faults}. The time server measured the duration, but the values that the "
+    "tool printed cannot be corrected."
+)
 
 _MICROSECONDS: Final = 1e6
 _LONGEST_US: Final = 1e15
@@ -190,13 +201,18 @@ def _faults(
     bound_s = external.max_error_s if external else 0.0
     gained_s = abs(clock.offset_end_s - clock.offset_start_s)
     if abs(clock.drift_ppm) > MAX_DRIFT_PPM and gained_s > bound_s:
-        percent = float(f"{abs(clock.drift_ppm) / 10_000:.2g}")
-        faults.append(
-            Sentence("ran {percent:,g}% fast", percent=percent)
-            if clock.drift_ppm > 0
-            else Sentence("ran {percent:,g}% slow", percent=percent)
-        )
+        faults.append(_drift_sentence(clock.drift_ppm))
     return faults
+
+
+def _drift_sentence(ppm: float) -> Sentence:
+    if ppm >= _MICROSECONDS:
+        times = float(f"{1 + ppm / _MICROSECONDS:.2g}")
+        return Sentence("ran {times:,g} times as fast as real time", times=times)
+    percent = float(f"{abs(ppm) / 10_000:.2g}")
+    if ppm > 0:
+        return Sentence("ran {percent:,g}% fast", percent=percent)
+    return Sentence("ran {percent:,g}% slow", percent=percent)
 
 
 def _worst_s(clock: GuestClock) -> float:
@@ -297,6 +313,13 @@ def figures_trust(
         return trust.trust
     correction = abs(report.guest.guest_s / trust.duration_s - 1)
     return "suspect" if correction > margin / 2 else "corrected"
+
+
+def figures_sentence(trust: TimeTrust) -> str:
+    """Return what a suspect clock means for figures that a tool computed itself."""
+    if trust.trust == "corrected" and isinstance(trust.sentence, Sentence):
+        return to_sentence(UNCORRECTED_FIGURES, trust.sentence.parameters)
+    return trust.sentence
 
 
 def worst_trust(states: Iterable[str]) -> str:

@@ -185,7 +185,7 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "This metric is not a speed, so it never has a ratio or a verdict."
     ),
     Gate.BEING_CHECKED: template(
-        "The product is still checking this result. The verdict follows within minutes."
+        "Virtlab is still checking this result. The verdict follows within minutes."
     ),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is small enough to be explained by the inaccuracy of two "

@@ -63,13 +63,17 @@ NO_RUN_ALONE: Final = template(
     "such run of this benchmark exists."
 )
 RUN_ALONE: Final = template("Run this benchmark on this system with one VM alone.")
+STATE_SETTINGS: Final = template(
+    "If this system has the settings of one that ran alone, state them. Otherwise, run "
+    "this benchmark on this system with one VM alone."
+)
 COUNTS: Final = template(
     "Runs: this system {own_n}, the baseline {baseline_n}. A verdict needs at least "
     "{least} each."
 )
 COUNTS_AND_WIDTH: Final = template(
     "Runs: this system {own_n}, the baseline {baseline_n}. A verdict needs at least "
-    "{least} each; here it needs more, because the confidence interval is too wide."
+    "{least} each, and a narrower confidence interval."
 )
 NOISY: Final = template(
     "The baseline is too noisy: its 95% confidence interval is "
@@ -125,23 +129,31 @@ RUN: Final = template(
     "Run both systems in one session, alternating between them, at least {least} runs "
     "each, as a new study: earlier runs do not count."
 )
+THEN_RUN: Final = template(
+    "Then run both systems in one session, alternating between them, at least {least} "
+    "runs each, as a new study: earlier runs do not count."
+)
+OTHERWISE_RUN: Final = template(
+    "Otherwise, run both systems in one session, alternating between them, at least "
+    "{least} runs each, as a new study: earlier runs do not count."
+)
 RUN_LONGER: Final = template(
-    "Run both systems in one session, alternating between them, {high} runs each "
-    "({low} may be enough), as a new study: earlier runs do not count."
+    "Run both systems in one session, alternating between them, as a new study: "
+    "earlier runs do not count. Plan {high} runs each ({low} may be enough)."
 )
 RUN_LONG: Final = template(
-    "Run both systems in one session, alternating between them, at least {low} runs "
-    "each ({high} may not be enough), as a new study: earlier runs do not count."
+    "Run both systems in one session, alternating between them, as a new study: "
+    "earlier runs do not count. Plan at least {low} runs each ({high} may not be "
+    "enough)."
 )
 RUN_TOGETHER: Final = template(
     "Run both systems together in one session, or better in {n} on different days, "
     "alternating between them, at least {least} runs each per session."
 )
 TOO_NOISY: Final = template(
-    "Not even {n} runs each would give a verdict: the runs vary too much for a ratio "
-    "so close to an equivalence margin. Report the interval without a verdict, or "
-    "reduce the variation (fix the CPU frequency, pin CPUs, stop other work on the "
-    "host)."
+    "Not even {n} runs each would give a verdict at this ratio and variation. Report "
+    "the interval without a verdict. For a verdict, first reduce the variation (fix "
+    "the CPU frequency, pin CPUs, stop other work on the host)."
 )
 FIND_VARIATION: Final = template(
     "Find the cause of the variation first (for example CPU frequency, placement, or "
@@ -165,8 +177,8 @@ GATE_ADVICE: Final[Mapping[Gate, str]] = {
 }
 ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
     Gate.UNIT_MISMATCH: template(
-        "If only the unit was reported wrongly, upload the runs again with the right "
-        "one. Otherwise, report both systems in one unit."
+        "Use one unit on both systems. If a unit was only reported wrongly, upload "
+        "the same runs with the right one: no new runs are needed."
     ),
     Gate.OTHER_PARAMETERS: template("Use the same parameters on both systems."),
     Gate.NO_BASELINE: template(
@@ -176,16 +188,18 @@ ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
         "Check the output of {side}: a value of 0 usually means that the work failed."
     ),
     Gate.FLAGGED: template(
-        "Check the values of {side}. If the flag is wrong, dismiss it with a note. If "
-        "it is right, correct the values, or remove the cause and measure again."
+        "Check the values of {side}. No new runs are needed if the flag is wrong "
+        "(dismiss it with a note) or values were reported wrongly (correct them). "
+        "Otherwise, remove the cause."
     ),
     Gate.CLOCK_SUSPECT: template(
-        "Enroll the agent of {side} with a time server on another machine (enroll "
-        "--time-server)."
+        "Correct the clock of {side} (synchronize it, or use another clock source), "
+        "and check it with a time server on another machine (enroll --time-server)."
     ),
     Gate.UNTIMED: template(
         "If all runs were made in one session, name it on the Sessions page of the "
-        "study. Otherwise, send the start time of each run (started_at; agents do)."
+        "study. If start times are known, upload the runs with them (started_at; "
+        "agents do) as a new study."
     ),
     Gate.BIMODAL: template(
         "Find what causes the two speeds of {side} (for example CPU frequency, NUMA "
@@ -211,6 +225,12 @@ ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
     ),
     Gate.WITHIN_METER_ERROR: template("Use one power meter for both systems."),
 }
+OTHERWISE: Final = Gate.UNIT_MISMATCH | Gate.UNTIMED
+"""Gates that need no new runs if the stored ones can be corrected."""
+CAUSE_FIRST: Final = (
+    *(Gate.ZERO, Gate.FLAGGED, Gate.CLOCK_SUSPECT),
+    *(Gate.BIMODAL, Gate.DRIFT, Gate.PERIODIC),
+)
 SIDES: Final = (
     Sentence("this system"),
     Sentence("the baseline"),
@@ -383,12 +403,20 @@ def reason_advice(
         return to_sentence(GATE_ADVICE[gate], {"side": side})
     if gate in ADVICE_BEFORE_RUNS:
         before = to_sentence(ADVICE_BEFORE_RUNS[gate], {"side": side})
-        return join_sentences([before, run_advice(numbers)])
+        then = run_advice(numbers)
+        if gate in CAUSE_FIRST:
+            then = Sentence(THEN_RUN, least=_least(numbers))
+        elif gate & OTHERWISE:
+            then = Sentence(OTHERWISE_RUN, least=_least(numbers))
+        return join_sentences([before, then])
     is_hopeless = numbers.is_estimated and not numbers.runs_needed
+    # Without an interval, there is none to report.
+    if gate == Gate.NO_INTERVAL or (is_hopeless and gates & Gate.NO_INTERVAL):
+        then = Sentence(THEN_RUN, least=_least(numbers))
+        return join_sentences([Sentence(FIND_VARIATION), then])
     if is_hopeless and not gate & NOT_TOGETHER:
-        return join_sentences([Sentence(TOO_NOISY, n=MAX_RUNS), run_advice(numbers)])
-    if gate == Gate.NO_INTERVAL:
-        return join_sentences([Sentence(FIND_VARIATION), run_advice(numbers)])
+        then = Sentence(THEN_RUN, least=_least(numbers))
+        return join_sentences([Sentence(TOO_NOISY, n=MAX_RUNS), then])
     return run_advice(numbers)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from benchmarks.analysis.complete_separation import SeparationRange, separation_ranges
 from benchmarks.analysis.interleaved_runs import (
@@ -173,6 +174,8 @@ class AssessmentArrays:
     outliers: NDArray[np.int64]
     mean_ratio: Floats
     tested_count: int = 0
+    corrected_p: Floats | None = None
+    """The p that each verdict had to reach by its rank."""
 
     def __len__(self) -> int:
         return len(self.verdict)
@@ -209,6 +212,20 @@ class AssessmentArrays:
         # sessions agrees, so the p value is that of the interval.
         by_separation = allowed & self.is_separated & self.separation.is_significant
         return np.where(by_separation, self.separation.p_values, p)
+
+    def corrected_interval(self, row: int) -> tuple[float, float] | None:
+        """Return the interval after correction; None if another rule decided."""
+        if self.corrected_p is None or self.is_separated[row]:
+            return None
+        if self.log_stretch[row] or row in self.design_intervals.two_sessions.row:
+            return None
+        intervals = self.intervals
+        quantile = stdtrit(intervals.df[row], 1 - self.corrected_p[row] / 2)
+        width = quantile * intervals.standard_error[row]
+        low, high = intervals.ratio[row] * np.exp([-width, width])
+        edges = 1 - self.margin, 1 + self.margin
+        is_crossing = any(low <= edge <= high for edge in edges)
+        return (float(low), float(high)) if is_crossing else None
 
     def _two_session_p_values(self, two_sessions: TwoSessionRatios) -> Floats:
         """Return the larger p value of two sessions; 1 if their directions differ."""
@@ -762,8 +779,11 @@ def correct_for_multiple_tests(
     limit = np.max(p, where=correction.is_significant, initial=0.0)
     is_lost = ~(p <= limit) & (assessments.verdict < Verdict.NOT_ASSESSED)
     verdict = np.where(is_lost, Verdict.UNDETERMINED, assessments.verdict)
+    tested = np.sort(p[primary & ~np.isnan(p)])
+    rank = np.maximum(np.searchsorted(tested, p, "right"), 1)
     return replace(
         assessments,
         verdict=verdict.astype(np.int8),
         tested_count=correction.tested_count,
+        corrected_p=FALSE_DISCOVERY_RATE * rank / max(tested.size, 1),
     )

@@ -8,7 +8,7 @@ from benchmarks.analysis.assessment import CellAssessment, TableRatio
 from benchmarks.analysis.cell_statistics import resolution
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
 from benchmarks.analysis.intervals import WELCH_RUNS, mean_interval
-from benchmarks.analysis.verdict_reasons import RUN
+from benchmarks.analysis.verdict_reasons import THEN_RUN
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.sentences import (
@@ -167,7 +167,7 @@ class ComparisonResult:
             return join_sentences(
                 [
                     Sentence("Read the output of a failed run, and remove the cause."),
-                    Sentence(RUN, least=WELCH_RUNS),
+                    Sentence(THEN_RUN, least=WELCH_RUNS),
                 ]
             )
         return ""

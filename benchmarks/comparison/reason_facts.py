@@ -6,7 +6,11 @@ from collections.abc import Collection, Mapping
 from django.db import connection
 from django.db.models import Exists
 
-from benchmarks.analysis.clock_reliability import figures_trust, run_trust
+from benchmarks.analysis.clock_reliability import (
+    figures_sentence,
+    figures_trust,
+    run_trust,
+)
 from benchmarks.analysis.verdict_reasons import FlagFacts, SideFacts
 from benchmarks.models import Cell, Flag, Run
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
@@ -95,6 +99,6 @@ def _clocks(cell_ids: Collection[int]) -> Mapping[int, str]:
                 run.clock, run.facts, is_virtual=is_virtual, margin=margin
             )
             if trust and state == "suspect":
-                clocks[pk] = trust.sentence
+                clocks[pk] = figures_sentence(trust)
                 break
     return clocks

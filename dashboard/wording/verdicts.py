@@ -122,6 +122,8 @@ def session_spread_text(assessment: CellAssessment) -> str:
 
 
 def verdict_text(assessment: CellAssessment) -> str:
+    if is_pending(assessment):
+        return _("pending")
     return str(
         INDICATIVE_LABELS.get(assessment.label) or VERDICT_NAMES[assessment.verdict]
     )
@@ -163,6 +165,10 @@ def count_verdict_scopes(assessments: Iterable[CellAssessment | None]) -> Counte
         for assessment in assessments
         if assessment and assessment.is_assessed and assessment.scope
     )
+
+
+def is_pending(assessment: CellAssessment) -> bool:
+    return Gate.BEING_CHECKED.code in assessment.reason_codes
 
 
 def is_withheld_by_flag(assessment: CellAssessment) -> bool:

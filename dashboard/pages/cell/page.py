@@ -10,6 +10,7 @@ from benchmarks.analysis.baselines import MATCH_SENTENCE
 from benchmarks.analysis.bimodality import MIN_RUNS
 from benchmarks.analysis.clock_reliability import (
     CLOCKS,
+    figures_sentence,
     figures_trust,
     read_clock_report,
     run_trust,
@@ -319,7 +320,9 @@ def _capital(text: str) -> str:
 
 
 def _verdict_text(assessment: CellAssessment | None) -> str:
-    if assessment is None or not assessment.is_assessed:
+    if assessment is None or not (
+        assessment.is_assessed or verdicts.is_pending(assessment)
+    ):
         return verdicts.verdict_name("not_assessed")
     return verdicts.verdict_text(assessment)
 
@@ -359,13 +362,16 @@ def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
     for run in runs:
         if read_clock_report(run.facts) is None:
             continue
-        if figures_trust(run.clock, run.facts, **facts) != cell.clock_trust:
+        state = figures_trust(run.clock, run.facts, **facts)
+        if state != cell.clock_trust:
             continue
         if trust := run_trust(run.clock, run.facts, **facts):
             return _("%(trust)s (see run %(run)s): %(sentence)s") % {
                 "trust": _capital(str(state_names.CLOCK_TRUSTS[cell.clock_trust])),
                 "run": run.pk,
-                "sentence": wording.translate_text(trust.sentence),
+                "sentence": wording.translate_text(
+                    figures_sentence(trust) if state == "suspect" else trust.sentence
+                ),
             }
     if cell.clock in CLOCKS:
         trust = trust_by_kind(cell.clock, 0.0, is_virtual=is_virtual)

@@ -13,6 +13,7 @@ from benchmarks.analysis.energy_ratio import MeterFacts
 from benchmarks.analysis.intervals import RunStatistics
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.verdict_gates import Gate
+from benchmarks.analysis.verdict_reasons import NO_RUN_ALONE
 from benchmarks.analysis.verdicts import assess_cells, correct_for_multiple_tests
 from tests.benchmarks.analysis.session_samples import (
     A,
@@ -82,8 +83,8 @@ def test_undetermined_results_have_the_number_of_runs_needed():
 
     assert assessment.label == "undetermined"
     assert assessment.advice == (
-        "Run both systems in one session, alternating between them, 19 runs each (6 "
-        "may be enough), as a new study: earlier runs do not count."
+        "Run both systems in one session, alternating between them, as a new study: "
+        "earlier runs do not count. Plan 19 runs each (6 may be enough)."
     )
 
 
@@ -153,10 +154,12 @@ def test_a_verdict_lost_by_correction_is_explained():
     assert (assessment.verdict, assessment.direction) == ("undetermined", "slower")
     assert assessment.sentences == (
         (
-            "This result alone would have a verdict, but not after correction for "
-            "the 20 results that were tested together."
+            "This result alone would have a verdict, but correction for the 20 results "
+            "that were tested together widens its interval. The confidence interval, "
+            "0.9417 to 0.9848, crosses the lower equivalence margin, 0.98."
         ),
     )
+    assert assessment.high < 0.98
     assert "at least 10 runs each" in assessment.advice
 
 
@@ -262,8 +265,38 @@ def test_days_that_differ_need_more_sessions_instead_of_runs():
     assert assessment.verdict == "undetermined"
     assert assessment.sessions_needed > 3
     assert f"about {assessment.sessions_needed} sessions" in assessment.advice
-    assert "(now 3)" in assessment.advice
+    assert "including the 3 existing ones" in assessment.advice
     assert "More runs per session would not" in assessment.advice
+
+
+def test_separate_sessions_that_vary_too_much_are_replaced_by_shared_ones():
+    own, native = {A: runs(94), B: runs(102), C: runs(110)}, days(D, E, F)
+
+    advice = of_sessions(own, native).advice
+
+    assert "in each of at least 3 new sessions" in advice
+    assert "Not even 60 separate sessions" in advice
+    assert "Report the interval" not in advice
+
+
+def test_shared_sessions_that_vary_too_much_lead_to_a_new_study():
+    own = {A: runs(90), B: runs(98), C: runs(106)}
+
+    advice = of_sessions(own, days(A, B, C)).advice
+
+    assert advice.startswith("Not even 60 sessions")
+    assert "at least 3 sessions of a new study" in advice
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_missing_settings_are_an_alternative_to_a_run_alone(has_others):
+    others = ["2 systems ran it alone, but with other settings."] * has_others
+    missing = said_of((5, 90.0, 0.5), gates=Gate.NO_BASELINE)
+
+    advised = missing.with_pairing_reason(" ".join([NO_RUN_ALONE, *others])).advice
+
+    assert "with one VM alone" in advised
+    assert ("settings" in advised) == has_others
 
 
 def test_different_days_have_no_verdict_but_advice():
@@ -281,8 +314,8 @@ def test_two_sessions_that_disagree_are_undetermined():
     assert assessment.verdict == "undetermined"
     assert assessment.sentences == (
         (
-            "The two sessions disagree: one alone gives slower (ratio 0.9000), the "
-            "other equivalent (1.0000)."
+            "The two sessions disagree: slower (ratio 0.9000) in one, equivalent "
+            "(1.0000) in the other."
         ),
     )
 

@@ -6,6 +6,7 @@ from benchmarks.analysis.clock_reliability import (
     CLOCKS,
     GuestClock,
     TimedDuration,
+    figures_sentence,
     figures_trust,
     is_external,
     run_trust,
@@ -61,6 +62,18 @@ def test_a_slow_clock_is_corrected_if_the_server_timed_the_run():
         "The guest's clock was up to 35 s off and ran 26% slow. The duration was "
         "corrected to 135 s, measured by the time server."
     )
+
+
+def test_only_the_duration_is_corrected():
+    fast = GuestClock(guest_s=12.0, offset_start_s=0.0, offset_end_s=11.0)
+    trust = trust_guest(fast, TimedDuration(1.0, 0.001))
+
+    assert figures_sentence(trust) == (
+        "The guest's clock was up to 11 s off and ran 12 times as fast as real time. "
+        "The time server measured the duration, but the values that the tool printed "
+        "cannot be corrected."
+    )
+    assert figures_sentence(trust_guest(SLOW)) == trust_guest(SLOW).sentence
 
 
 def test_a_slow_clock_is_suspect_without_external_timing():

@@ -102,12 +102,15 @@ def test_few_runs_are_mentioned_once():
 def test_a_wide_interval_explains_why_the_least_number_of_runs_is_not_enough():
     (sentence,) = sentences(Gate.FEW_RUNS, own_n=3, runs_needed=20)
 
-    assert sentence.endswith("more, because the confidence interval is too wide.")
+    assert sentence.endswith("at least 5 each, and a narrower confidence interval.")
     assert sentences(Gate.FEW_RUNS, own_n=3, runs_needed=0) == (sentence,)
 
 
-def test_few_runs_near_a_margin_need_less_variation():
-    assert advice(Gate.FEW_RUNS, runs_needed=0).startswith("Not even 200 runs")
+def test_few_runs_near_a_margin_need_less_variation_before_new_runs():
+    text = advice(Gate.FEW_RUNS, runs_needed=0)
+
+    assert text.startswith("Not even 200 runs")
+    assert text.index("reduce the variation") < text.index("Then run both systems")
 
 
 def test_a_blocking_reason_is_first_and_has_the_advice():
@@ -176,7 +179,17 @@ def test_all_advice_asks_for_both_systems_in_one_session():
         "Run both systems in one session, alternating between them, at least 5 runs "
         "each, as a new study: earlier runs do not count."
     )
-    assert flagged.endswith(one)
+    assert flagged.endswith("Otherwise, remove the cause. Then r" + one[1:])
+
+
+@pytest.mark.parametrize("gate", [Gate.UNIT_MISMATCH, Gate.UNTIMED])
+def test_runs_that_can_be_corrected_need_no_new_ones(gate):
+    assert "Otherwise, run both systems" in advice(gate)
+
+
+@pytest.mark.parametrize("gate", [Gate.FLAGGED, Gate.CLOCK_SUSPECT, Gate.BIMODAL])
+def test_new_runs_follow_the_removal_of_the_cause(gate):
+    assert "Then run both systems" in advice(gate, (gate, 0))
 
 
 def test_runs_are_at_least_as_many_as_before():
@@ -184,7 +197,7 @@ def test_runs_are_at_least_as_many_as_before():
 
 
 def test_the_number_of_runs_to_make_comes_first():
-    assert "39 runs each (13 may be enough)" in advice(Gate(0))
+    assert "Plan 39 runs each (13 may be enough)" in advice(Gate(0))
     assert "at least 98 runs each (200 may not be enough)" in advice(
         Gate(0), runs_needed=150
     )
@@ -199,6 +212,9 @@ def test_the_number_of_runs_is_a_range_that_contains_the_estimate():
     assert 8 < low < 20 < high
 
 
-def test_runs_that_vary_too_much_need_less_variation():
-    assert "reduce the variation" in advice(Gate.NO_INTERVAL, runs_needed=0)
-    assert advice(Gate.NO_INTERVAL).startswith("Find the cause of the variation")
+def test_runs_without_an_interval_need_less_variation():
+    for gates in (Gate.NO_INTERVAL, Gate.NO_INTERVAL | Gate.FEW_RUNS):
+        text = advice(gates, runs_needed=0)
+
+        assert text.startswith("Find the cause of the variation")
+        assert "interval" not in text

@@ -1,4 +1,6 @@
-"""Legend of the shades in a comparison."""
+"""Names of verdicts, and the legend of the shades in a comparison."""
+
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,3 +29,14 @@ def test_a_tenth_of_the_energy_is_shaded_as_less():
     steps = dict(verdicts.shade_legend("energy"))
 
     assert steps[formatting.ratio_shade(1 / 0.1)] == "≤ 0.25"
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("being_checked", "pending"), ("flagged", "not assessed")]
+)
+def test_a_verdict_is_pending_during_the_check(code, name):
+    assessment = SimpleNamespace(
+        reason_codes=(code,), label="not_assessed", verdict="not_assessed"
+    )
+
+    assert verdicts.verdict_text(assessment) == name
