@@ -196,6 +196,10 @@ WIDENED_BY_CORRECTION: Final = template(
 NARROWER: Final = template("More runs can narrow the interval enough.")
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
+ENERGY_PHRASES: Final = {
+    "slower": Sentence("less energy"),
+    "faster": Sentence("more energy"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -657,7 +661,7 @@ def _energy_assessment(
 ) -> CellAssessment:
     assessment = cell_assessment(assessments, row, days)
     begin, colon, direction = assessment.label.rpartition(": ")
-    sentences = assessment.sentences
+    sentences = tuple(map(_in_energy_words, assessment.sentences))
     if assessments.is_separated[row] and assessment.is_assessed and assessment.range:
         low, high = assessment.range
         verdict = Verdict(assessments.direction[row])
@@ -671,3 +675,13 @@ def _energy_assessment(
         label=f"{begin}{colon}{ENERGY_WORDS.get(direction, direction)}",
         sentences=sentences,
     )
+
+
+def _in_energy_words(text: str) -> str:
+    if not isinstance(text, Sentence) or text.template != SESSIONS_DISAGREE:
+        return text
+    values = {
+        name: ENERGY_PHRASES.get(str(value), value)
+        for name, value in text.parameters.items()
+    }
+    return to_sentence(SESSIONS_DISAGREE, values)

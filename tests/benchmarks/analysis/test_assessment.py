@@ -514,6 +514,14 @@ def test_energies_of_shared_sessions_are_compared_session_by_session():
     assert ratio.ratio == pytest.approx((1.1 * 1.11 / 1.01 * 1.12 / 1.02) ** (1 / 3))
 
 
+def test_sessions_with_different_energies_are_described_as_energy():
+    own = {A: times(0.9), B: times(1.1)}
+
+    assessment, _ratio = by_sessions(own, {A: BASE, B: BASE})
+
+    assert "less energy (ratio 0.9000) in one, more energy" in assessment.sentences[0]
+
+
 def test_separated_energies_are_described_as_energy():
     own = {A: (60.0, 95.0, 61.0, 96.0, 60.5)}
     assessment, _ratio = by_sessions(own, {A: BASE}, Gate.DRIFT)
