@@ -51,7 +51,9 @@ def test_free_options_keep_their_name():
     assert changed({}, {"zfs_recordsize": "16k"}) == [("zfs_recordsize", "", "16k")]
 
 
-@pytest.mark.parametrize("option", dict.fromkeys(VOCABULARY.values()), ids=lambda o: o.name)
+@pytest.mark.parametrize(
+    "option", dict.fromkeys(VOCABULARY.values()), ids=lambda o: o.name
+)
 def test_each_option_of_the_vocabulary_is_explained(option):
     assert option.title
     assert option.explanation.endswith(".")
