@@ -65,7 +65,7 @@ def make_lab(page: Page, name: str) -> None:
 
 def upload(page: Page, files: list[dict], hypervisor: str) -> None:
     page.get_by_text("Add a system…").click()
-    page.get_by_label("Hypervisor").fill(hypervisor)
+    page.get_by_label("Hypervisor", exact=True).fill(hypervisor)
     page.get_by_role("button", name="Add system").click()
     expect(page.locator("#target-system option:checked")).to_contain_text(hypervisor)
     page.locator("#upload-file").set_input_files(files)

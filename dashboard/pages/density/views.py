@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -100,16 +101,30 @@ def density_page(
             _("Benchmark"),
             [
                 Chip(
-                    f"{titles[member.key]}, {member.host.slug}",
+                    label,
                     query_string({"benchmark": member.key}).removeprefix("?"),
                     member is family,
                 )
-                for member in families
+                for member, label in zip(
+                    families, _family_labels(families, titles), strict=True
+                )
             ],
         ),
         "study": study,
         "study_url": reverse("dashboard:study", args=[study.lab.slug, study.slug]),
     }
+
+
+def _family_labels(
+    families: Sequence[DensityFamily], titles: Mapping[str, str]
+) -> list[str]:
+    """Return unique labels: those of several studies end with the study's title."""
+    labels = [f"{titles[family.key]}, {family.host.slug}" for family in families]
+    counts = Counter(labels)
+    return [
+        f"{label}, {family.study.title}" if counts[label] > 1 else label
+        for family, label in zip(families, labels, strict=True)
+    ]
 
 
 def _parse_limit(text: str) -> float | None:
