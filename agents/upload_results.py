@@ -1,4 +1,4 @@
-"""What the server read of a command's uploads."""
+"""Reports of what the server read of a command's uploads."""
 
 import json
 import time

@@ -60,7 +60,7 @@ class StartGroup:
 
     @property
     def family(self) -> tuple[int, int, int]:
-        """What groups share that differ only in the number of starts at once."""
+        """The key of groups that differ only in the number of starts at once."""
         return (self.study.pk, self.host.pk, self.case.pk)
 
     @property

@@ -1,4 +1,4 @@
-"""What the visible studies measured of a hypervisor, a class of work or a machine."""
+"""Results of the visible studies for a hypervisor, a class of work or a machine."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class _LeftOut:
 
 
 _DRAWN_REASON: Final = Sentence("they are curves over time")
-_UNMEASURED_REASON: Final = Sentence("they are no measurements")
+_UNMEASURED_REASON: Final = Sentence("they are not measurements")
 _FAILED_REASON: Final = Sentence("they have no value, so the test failed")
 _NOT_A_NUMBER: Final = Sentence("their values are not clear numbers above 0")
 

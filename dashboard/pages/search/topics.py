@@ -53,13 +53,13 @@ PAGES: Final[tuple[tuple[str, Text, Text, str], ...]] = (
     (
         "mix",
         gettext_lazy("My mix of work"),
-        gettext_lazy("What a mix of work loses or gains under each hypervisor"),
+        gettext_lazy("Loss or gain of a mix of work under each hypervisor"),
         "estimate calculator migrate move workload sum total",
     ),
     (
         "settings",
         gettext_lazy("Settings"),
-        gettext_lazy("What settings of hypervisors and guests change"),
+        gettext_lazy("Effects of settings of hypervisors and guests"),
         "options tuning parameters pinning huge pages cache aio mitigations",
     ),
     (

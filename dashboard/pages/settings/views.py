@@ -1,4 +1,4 @@
-"""What settings of hypervisors and guests buy, over all studies."""
+"""Effects of settings of hypervisors and guests, over all studies."""
 
 import json
 from typing import Any, Final

@@ -64,7 +64,7 @@ def hypervisor_page(viewer: Viewer, name: str) -> dict[str, Any]:
     )
     return {
         "title": name,
-        "lead": _("What is known about the speed of %(name)s") % {"name": name},
+        "lead": _("Measured speed of %(name)s") % {"name": name},
         "sentence": range_sentence(
             name,
             [
