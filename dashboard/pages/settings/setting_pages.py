@@ -179,6 +179,11 @@ def _overall_answer(
         "verdict, %(clear)s differ from the reference setting by more than the "
         "equivalence margin."
     )
+    if not with_verdict:
+        text = _(
+            "%(options)s settings varied in %(studies)s studies. No result has a "
+            "verdict yet."
+        )
     values = {
         "options": len(options),
         "studies": studies,
