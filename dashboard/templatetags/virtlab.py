@@ -39,7 +39,7 @@ from dashboard.wording import (
 register = template.Library()
 EXPORT_FORMATS = (
     *(("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")),
-    ("xml", "Phoronix (composite.xml)"),
+    ("xml", "Phoronix"),
 )
 
 FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
