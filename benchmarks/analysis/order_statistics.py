@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from scipy.stats import binom
+import numpy as np
+from scipy.special import bdtr
 
 CONFIDENCE: Final = 0.95
 MAX_STEPS: Final = 400
@@ -32,10 +33,9 @@ def quantile(values: Sequence[float], share: float) -> Quantile:
     n = len(ordered)
     tail = (1 - CONFIDENCE) / 2
     # P(the value of this rank is above the quantile) = P(fewer values are below it).
-    below = int(binom.ppf(tail, n, share))
-    if binom.cdf(below, n, share) > tail:
-        below -= 1
-    above = int(binom.ppf(1 - tail, n, share)) + 1
+    fewer = bdtr(np.arange(n + 1), n, share)
+    below = int(np.searchsorted(fewer, tail, side="right")) - 1
+    above = int(np.searchsorted(fewer, 1 - tail)) + 1
     middle = math.ceil(n * share)
     value = ordered[max(middle, 1) - 1]
     if share == 0.5 and n % 2 == 0:

@@ -24,8 +24,9 @@ def bare():
     return bare_bytes()
 
 
-# `telemetry` reads counters that only a Hyper-V host has.
-HERE = [name for name, _ in COMMANDS if name != "telemetry"]
+# `telemetry` reads counters that only a Hyper-V host has; `check` loads all readers, on
+# a workstation rather than in a guest.
+HERE = [name for name, _ in COMMANDS if name not in {"telemetry", "check"}]
 
 
 @pytest.mark.parametrize("command", HERE)
