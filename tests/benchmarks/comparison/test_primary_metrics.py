@@ -14,7 +14,7 @@ from tests.for_each import for_each
 # They only observe another tool.
 OBSERVERS = {
     *("ipmi-dcmi", "libvirt-domstats", "openvz-beancounters", "pdh-csv", "xentop"),
-    "xl-info",
+    *("sysstat", "vmstat", "xl-info"),
 }
 
 
