@@ -95,9 +95,12 @@ def test_machines_measured_from_here_have_their_own_locks(hold):
 def test_file_of_another_kind_or_no_folder_does_not_stop_a_measurement(
     tmp_path, monkeypatch
 ):
+    messages, done = [], []
     os.symlink("/etc/hostname", lock_path())
-    with HostLock([].append):
-        pass
+    with HostLock(messages.append):
+        done.append("link")
     monkeypatch.setenv("VIRTLAB_HOST_LOCK", str(tmp_path / "missing" / "lock"))
-    with HostLock([].append):
-        pass
+    with HostLock(messages.append):
+        done.append("no folder")
+
+    assert done == ["link", "no folder"]
