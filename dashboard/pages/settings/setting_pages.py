@@ -345,7 +345,7 @@ def _effect_row(
         "url": reverse("dashboard:cell", args=[study.lab.slug, study.slug, row.id]),
         "study": study.title,
         "study_url": reverse("dashboard:study", args=[study.lab.slug, study.slug]),
-        "platform": row.system.platform,
+        "system": wording.system_name(row.system),
         "host": row.system.host.slug,
         "change": _values_text(effect.change_of(option)),
         "others": _("with %(changes)s") % {"changes": ", ".join(others)}
