@@ -26,7 +26,7 @@ DECIDED: Final = ("faster", "slower", "equivalent")
 MAX_CACHED_STUDIES: Final = 128
 STUDY_FIELDS: Final = (
     *("slug", "title", "author", "data_licence", "lab", "reference_system_id"),
-    *("system_references", "equivalence_margin_percent"),
+    *("system_references", "equivalence_margin_percent", "sources"),
 )
 REST_FIELDS: Final = ("host_id", *System.STATED_FIELDS)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.density import Density, default_limit, density
@@ -23,18 +21,17 @@ from benchmarks.comparison.densities import (
 )
 from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot
-from dashboard.exports.chart_files import attachment_response
-from dashboard.exports.comparison_records import csv_text
+from dashboard.exports.record_files import record_file, record_file_links
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.report_elements import ChartWithTable
 from dashboard.kit.routes import page
+from dashboard.kit.study_sources import sources_of_studies
 from dashboard.kit.url_parts import query_string
 from dashboard.kit.viewers import query_params, viewer_of
 from dashboard.wording import DASH
 
-FORMATS: Final = {"csv": "CSV", "json": "JSON"}
 FIELDS: Final = (
     *("study", "lab", "data_licence", "host", "benchmark", "system"),
     *("vms", "value", "low", "high", "unit"),
@@ -48,12 +45,7 @@ def show_density(request: HttpRequest) -> PageContent:
     families = density_families(viewer_of(request))
     context = {
         "page": density_page(families, query_params(request)),
-        "files": [
-            (reverse("dashboard:density-file", args=[form]), form, name)
-            for form, name in FORMATS.items()
-        ]
-        if families
-        else (),
+        "files": record_file_links("density-file") if families else (),
     }
     return PageContent("density/density.html", context)
 
@@ -82,7 +74,6 @@ def density_page(
         for line in family.lines
     }
     titles = family_names(families)
-    study = family.study
     return {
         "answer": " ".join(_answer(names[pk], result) for pk, result in found.items()),
         "family": family,
@@ -110,8 +101,7 @@ def density_page(
                 )
             ],
         ),
-        "study": study,
-        "study_url": reverse("dashboard:study", args=[study.lab.slug, study.slug]),
+        "sources": sources_of_studies([family.study]),
     }
 
 
@@ -232,8 +222,6 @@ def _chart(
 
 
 def export_density(request: HttpRequest, form: str) -> HttpResponse:
-    if form not in FORMATS:
-        raise Http404(_("Unknown file format."))
     families = density_families(viewer_of(request))
     titles = family_names(families)
     records = [
@@ -254,12 +242,7 @@ def export_density(request: HttpRequest, form: str) -> HttpResponse:
         for line in family.lines
         for point in line.points
     ]
-    text = (
-        csv_text(FIELDS, records)
-        if form == "csv"
-        else json.dumps({"points": records}, ensure_ascii=False, indent=1) + "\n"
-    )
-    return attachment_response("density", form, text)
+    return record_file("density", form, FIELDS, "points", records)
 
 
 urlpatterns = [

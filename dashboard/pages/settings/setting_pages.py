@@ -17,13 +17,13 @@ from benchmarks.comparison.setting_effects import (
     SettingEffect,
     case_names,
 )
-from benchmarks.models import Study
 from benchmarks.system_options import VOCABULARY, SystemOption
 from dashboard import wording
 from dashboard.charts.chart import Chart
 from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot
 from dashboard.kit import formatting
 from dashboard.kit.report_elements import ChartWithTable
+from dashboard.kit.study_sources import sources_of_studies
 from dashboard.wording import DASH, verdicts
 
 MAX_ROWS: Final = 40
@@ -43,7 +43,7 @@ def settings_page(options: Sequence[OptionEffects]) -> dict[str, Any]:
         "answer": _overall_answer(options, list(effects)),
         "chart": _overview_chart(options),
         "options": [_overview_row(option) for option in options],
-        "studies": _study_links(effect.study for effect in effects),
+        "sources": sources_of_studies(effect.study for effect in effects),
         "missing": [
             (str(option_title(option)), _option_url(option))
             for name, option in VOCABULARY.items()
@@ -72,7 +72,7 @@ def option_page(option: SystemOption, found: OptionEffects | None) -> dict[str, 
         if found
         else (),
         "are_combined": bool(found and found.fewest_others),
-        "studies": _study_links(effect.study for effect in found.effects)
+        "sources": sources_of_studies(effect.study for effect in found.effects)
         if found
         else (),
     }
@@ -409,19 +409,6 @@ def _ratio_range(ratios: Sequence[float]) -> str:
 
 def _option_url(option: SystemOption) -> str:
     return reverse("dashboard:setting", args=[option.slug])
-
-
-def _study_links(studies: Iterable[Study]) -> list[dict[str, str]]:
-    unique = {study.pk: study for study in studies}
-    return [
-        {
-            "title": study.title,
-            "url": reverse("dashboard:study", args=[study.lab.slug, study.slug]),
-            "author": study.author,
-            "licence": study.data_licence,
-        }
-        for study in unique.values()
-    ]
 
 
 def option_of_slug(

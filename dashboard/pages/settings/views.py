@@ -1,11 +1,9 @@
 """Effects of settings of hypervisors and guests, over all studies."""
 
-import json
-from typing import Any, Final
+from collections.abc import Iterable
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from benchmarks.comparison.setting_effects import (
@@ -13,8 +11,7 @@ from benchmarks.comparison.setting_effects import (
     effects_by_option,
     setting_effects,
 )
-from dashboard.exports.chart_files import attachment_response
-from dashboard.exports.comparison_records import csv_text
+from dashboard.exports.record_files import record_file, record_file_links
 from dashboard.kit.routes import page
 from dashboard.kit.viewers import viewer_of
 from dashboard.pages.settings.setting_pages import (
@@ -25,39 +22,35 @@ from dashboard.pages.settings.setting_pages import (
     settings_page,
 )
 
-FORMATS: Final = {"csv": "CSV", "json": "JSON"}
-
 
 def show_settings(request: HttpRequest) -> HttpResponse:
-    options = effects_by_option(setting_effects(viewer_of(request)))
-    files = [
-        (reverse("dashboard:settings-file", args=[form]), form, name)
-        for form, name in FORMATS.items()
-    ]
-    context = {"page": settings_page(options), "files": files}
+    context = {
+        "page": settings_page(list(_measured(request).values())),
+        "files": record_file_links("settings-file"),
+    }
     return render(request, "settings/settings.html", context)
 
 
 def show_setting(request: HttpRequest, option: str) -> HttpResponse:
+    # Other names of an option do not need the effects.
+    named = option_of_slug(option, {})
+    if named and named.slug != option:
+        return redirect("dashboard:setting", named.slug)
     measured = _measured(request)
     found = option_of_slug(option, measured)
     if found is None:
         raise Http404(_("No study has varied a setting of this name."))
-    if found.slug != option:
-        return redirect("dashboard:setting", found.slug)
-    files = [
-        (reverse("dashboard:setting-file", args=[option, form]), form, name)
-        for form, name in FORMATS.items()
-    ]
     context = {
         "page": option_page(found, measured.get(option)),
-        "files": files if option in measured else (),
+        "files": record_file_links("setting-file", option)
+        if option in measured
+        else (),
     }
     return render(request, "settings/setting.html", context)
 
 
 def export_settings(request: HttpRequest, form: str) -> HttpResponse:
-    return _file(form, "settings", list(_measured(request).values()))
+    return _file(form, "settings", _measured(request).values())
 
 
 def export_setting(request: HttpRequest, option: str, form: str) -> HttpResponse:
@@ -67,18 +60,9 @@ def export_setting(request: HttpRequest, option: str, form: str) -> HttpResponse
     return _file(form, f"setting-{option}", [measured[option]])
 
 
-def _file(form: str, name: str, options: list[OptionEffects]) -> HttpResponse:
-    if form not in FORMATS:
-        raise Http404(_("Unknown file format."))
-    records: list[dict[str, Any]] = [
-        record for option in options for record in effect_records(option)
-    ]
-    text = (
-        csv_text(RECORD_FIELDS, records)
-        if form == "csv"
-        else json.dumps({"effects": records}, ensure_ascii=False, indent=1) + "\n"
-    )
-    return attachment_response(name, form, text)
+def _file(form: str, name: str, options: Iterable[OptionEffects]) -> HttpResponse:
+    records = (record for option in options for record in effect_records(option))
+    return record_file(name, form, RECORD_FIELDS, "effects", records)
 
 
 def _measured(request: HttpRequest) -> dict[str, OptionEffects]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -23,18 +22,17 @@ from benchmarks.models import System
 from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot
 from dashboard.charts.distribution import distribution_plot
-from dashboard.exports.chart_files import attachment_response
-from dashboard.exports.comparison_records import csv_text
+from dashboard.exports.record_files import record_file, record_file_links
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.report_elements import ChartWithTable
 from dashboard.kit.routes import page
+from dashboard.kit.study_sources import sources_of_studies
 from dashboard.kit.url_parts import ignored_parameters, parse_id, query_string
 from dashboard.kit.viewers import query_params, viewer_of
 from dashboard.wording import DASH, verdicts
 
-FORMATS: Final = {"csv": "CSV", "json": "JSON"}
 FIELDS: Final = (
     *("study", "lab", "data_licence", "host", "method", "started_at_once"),
     *("system", "starts", "quantile", "value", "low", "high", "unit", "cell"),
@@ -47,12 +45,7 @@ def show_start_times(request: HttpRequest) -> PageContent:
     groups = start_groups(viewer_of(request))
     context = {
         "page": start_times_page(groups, query),
-        "files": [
-            (reverse("dashboard:start-times-file", args=[form]), form, name)
-            for form, name in FORMATS.items()
-        ]
-        if groups
-        else (),
+        "files": record_file_links("start-times-file") if groups else (),
     }
     return PageContent("start_times/start_times.html", context)
 
@@ -88,17 +81,7 @@ def start_times_page(
         ),
         "choices": _choices(groups, chosen, reference, names),
         "has_containers": len({s.virtualization == "container" for s in systems}) > 1,
-        "studies": {
-            group.study.pk: {
-                "title": group.study.title,
-                "author": group.study.author,
-                "licence": group.study.data_licence,
-                "url": reverse(
-                    "dashboard:study", args=[group.study.lab.slug, group.study.slug]
-                ),
-            }
-            for group in groups
-        }.values(),
+        "sources": sources_of_studies(group.study for group in groups),
         "ignored_parameters": ignored_parameters(query, shown),
     }
 
@@ -333,15 +316,8 @@ def _interval(found: Quantile, group: StartGroup) -> str:
 
 
 def export_start_times(request: HttpRequest, form: str) -> HttpResponse:
-    if form not in FORMATS:
-        raise Http404(_("Unknown file format."))
-    records = list(_records(start_groups(viewer_of(request))))
-    text = (
-        csv_text(FIELDS, records)
-        if form == "csv"
-        else json.dumps({"quantiles": records}, ensure_ascii=False, indent=1) + "\n"
-    )
-    return attachment_response("start-times", form, text)
+    records = _records(start_groups(viewer_of(request)))
+    return record_file("start-times", form, FIELDS, "quantiles", records)
 
 
 def _records(groups: Sequence[StartGroup]) -> Iterator[dict[str, Any]]:
