@@ -1,4 +1,4 @@
-"""Every command of docs/operations.md works as printed, with both kinds of servers."""
+"""The commands of docs/operations.md work, with both kinds of servers."""
 
 import re
 import subprocess
