@@ -107,7 +107,6 @@ def _original(key: str, source: Source) -> Citation:
 
 
 def _origin(study: Study) -> str:
-    """Return how the numbers came from the first work that has them."""
     if source := study.main_source:
         verb = "Copied" if source.relation == COPIED else "Transcribed"
         return f"{verb} from: {source.title}. "
@@ -202,8 +201,8 @@ def bibtex(citation: Citation) -> str:
 
 
 def _entry(citation: Citation) -> str:
-    default = "report" if citation.institution and not citation.kind else citation.kind
-    kind, place = _BIBTEX_TYPES.get(default, ("misc", "howpublished"))
+    work = citation.kind or ("report" if citation.institution else "")
+    kind, place = _BIBTEX_TYPES.get(work, ("misc", "howpublished"))
     year, month = (*citation.day, None, None)[:2]
     accessed_on = citation.accessed_on.isoformat() if citation.accessed_on else ""
     # BibTeX splits names into parts. Braces protect texts that are not personal names.
@@ -214,7 +213,7 @@ def _entry(citation: Citation) -> str:
         for name in citation.authors
     )
     url = escape_latex(citation.url)
-    note = ", ".join(filter(None, (escape_latex(citation.note), url, accessed_on)))
+    note = f"{escape_latex(citation.note)}, {url}, {accessed_on}"
     institution = "school" if kind == "mastersthesis" else "institution"
     fields = {
         "author": " and ".join(authors) or _braced(citation.institution),
@@ -267,16 +266,12 @@ def _csl_item(citation: Citation) -> dict[str, Any]:
         "note": citation.note,
     }
     if citation.accessed_on:
-        item["accessed"] = {"date-parts": [_date_parts(citation.accessed_on)]}
+        item["accessed"] = {"date-parts": [citation.accessed_on.timetuple()[:3]]}
     if citation.day:
         item["issued"] = {"date-parts": [citation.day]}
     elif citation.published:
         item["issued"] = {"raw": citation.published}
     return {name: value for name, value in item.items() if value}
-
-
-def _date_parts(day: date) -> list[int]:
-    return [day.year, day.month, day.day]
 
 
 def _csl_name(name: str) -> dict[str, str]:

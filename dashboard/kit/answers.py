@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import exp
+from statistics import fmean
 from typing import Any, Final
 
 from django.utils.text import capfirst
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.meta_analysis import EvidenceStrength
 from benchmarks.evidence.synthesis import Synthesis
+from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
 from dashboard.wording import evidence
 
@@ -17,22 +19,23 @@ AXIS_END: Final = 125
 TICKS: Final = (0, 25, 50, 75, 100, 125)
 
 
-def position(percent: float) -> str:
+def _position(percent: float) -> str:
     # CSS needs a decimal point in every language.
     return f"{100 * min(max(percent, 0), AXIS_END) / AXIS_END:.2f}%"
 
 
-def answer_rows(
-    subjects: Iterable[tuple[str, str, Synthesis]],
+def answer(
+    sentence: str, subjects: Iterable[tuple[str, str, Synthesis]]
 ) -> dict[str, Any]:
-    """Return the context of `kit/_answer.html` but for its sentence.
+    """Return the context of `kit/_answer.html`.
 
     Subjects have a name, a URL and their evidence.
     """
     return {
+        "sentence": sentence,
         "rows": [_row(*subject) for subject in subjects],
-        "ticks": [(position(tick), formatting.number(tick), tick) for tick in TICKS],
-        "native": position(100),
+        "ticks": [(_position(tick), formatting.number(tick), tick) for tick in TICKS],
+        "native": _position(100),
     }
 
 
@@ -45,59 +48,92 @@ def _row(name: str, url: str, synthesis: Synthesis) -> dict[str, Any]:
     low, high = (100 * exp(end) for end in ends)
     return {
         **row,
-        "value": evidence.percent_range(low / 100, high / 100),
+        "value": _range_text(ends),
         "detail": evidence.range_kind(synthesis),
         "labs": evidence.labs_text(synthesis.lab_count),
         "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength]),
-        "x": position(low),
-        "width": f"{float(position(high)[:-1]) - float(position(low)[:-1]):.2f}%",
-        "points": [position(100 * exp(point)) for point in points],
+        "x": _position(low),
+        "width": f"{float(_position(high)[:-1]) - float(_position(low)[:-1]):.2f}%",
+        "points": [_position(100 * exp(point)) for point in points],
         "is_beyond": high > AXIS_END,
         "is_hollow": synthesis.is_single_runs,
     }
 
 
-def answer_sentence(work: str, pairs: Sequence[tuple[str, Synthesis]]) -> str:
-    """Return the answer and the evidence behind it, in two or three sentences."""
-    known, missing = [], []
-    for name, synthesis in pairs:
+def _range_text(ends: tuple[float, float]) -> str:
+    return evidence.percent_range(*map(exp, ends))
+
+
+def _fastest_first(
+    subjects: Iterable[tuple[str, Synthesis]],
+) -> list[tuple[str, str, Synthesis]]:
+    """Return the name, range and evidence of each subject that has results."""
+    known = []
+    for name, synthesis in subjects:
         ends, points = evidence.shown_range(synthesis)
         if points:
-            known.append((sum(points) / len(points), name, ends, synthesis))
-        else:
-            missing.append(name)
+            known.append((fmean(points), name, _range_text(ends), synthesis))
+    known.sort(key=lambda item: -item[0])
+    return [(name, text, synthesis) for _mean, name, text, synthesis in known]
+
+
+def answer_sentence(work: str, pairs: Sequence[tuple[str, Synthesis]]) -> str:
+    """Return the answer and the evidence behind it, in two or three sentences."""
     phrase = evidence.work_phrase(work)
+    known = _fastest_first(pairs)
     if not known:
         text = _(
             "No study has compared %(work)s in these virtual machines with bare metal."
         )
         return text % {"work": phrase}
-    known.sort(key=lambda item: -item[0])
-    _mid, name, ends, _synthesis = known[0]
-    texts = [
-        _("%(name)s reaches %(range)s of bare-metal speed")
-        % {"name": name, "range": evidence.percent_range(*map(exp, ends))}
-    ]
-    texts += (
-        _("%(name)s %(range)s")
-        % {"name": name, "range": evidence.percent_range(*map(exp, ends))}
-        for _mid, name, ends, _synthesis in known[1:]
+    first, other = (
+        _("%(name)s reaches %(range)s of bare-metal speed"),
+        _("%(name)s %(range)s"),
     )
+    texts = [
+        (other if number else first) % {"name": name, "range": text}
+        for number, (name, text, _synthesis) in enumerate(known)
+    ]
     sentences = [f"{capfirst(phrase)}: {', '.join(texts)}."]
+    measured = {name for name, *_rest in known}
+    missing = [name for name, _synthesis in pairs if name not in measured]
     if missing:
         sentences.append(_("Not measured: %(names)s.") % {"names": ", ".join(missing)})
-    sentences.append(strength_sentence([synthesis for *_, synthesis in known]))
+    sentences.append(_strength_sentence([synthesis for *_rest, synthesis in known]))
     return " ".join(sentences)
 
 
-def strength_sentence(syntheses: Sequence[Synthesis]) -> str:
+def range_sentence(
+    name: str, subjects: Iterable[tuple[str, Synthesis]], work_count: int
+) -> str:
+    """Return where virtual machines are fastest and slowest, and the evidence.
+
+    ``work_count`` is the number of classes of work that were measured.
+    """
+    known = _fastest_first(subjects)
+    if not known:
+        return _("No study has compared %(name)s with bare metal.") % {"name": name}
+    texts = [
+        _("%(subject)s (%(range)s)") % {"subject": subject, "range": text}
+        for subject, text, _synthesis in known
+    ]
+    if len(known) == 1:
+        text = _("%(name)s relative to bare metal: %(best)s.")
+    else:
+        text = _(
+            "%(name)s relative to bare metal: best for %(best)s, worst for %(worst)s."
+        )
+    text %= {"name": name, "best": texts[0], "worst": texts[-1]}
+    counted = _("Measured in %(n)s of %(possible)s classes of work.")
+    counted %= {"n": work_count, "possible": len(WORK_CLASSES)}
+    strength = _strength_sentence([synthesis for *_rest, synthesis in known])
+    return f"{text} {counted} {strength}"
+
+
+def _strength_sentence(syntheses: Sequence[Synthesis]) -> str:
     strengths = {synthesis.strength for synthesis in syntheses}
-    counts = sorted(
-        {
-            evidence.physical_machine_count(synthesis.main_pool)
-            for synthesis in syntheses
-        }
-    )
+    pools = [synthesis.main_pool for synthesis in syntheses]
+    counts = sorted(set(map(evidence.physical_machine_count, pools)))
     machines = evidence.machines_text(counts[-1])
     if len(counts) > 1:
         machines = _("%(low)s to %(machines)s each") % {

@@ -239,10 +239,8 @@ def shown_range(
 
 def is_predicted(synthesis: Synthesis) -> bool:
     """Return whether `shown_range` is a prediction for another machine."""
-    provider = _only_provider(synthesis)
-    if provider and provider.predicted:
-        return True
-    return synthesis.main_pool.predicted is not None
+    unit = _only_provider(synthesis) or synthesis.main_pool
+    return unit.predicted is not None
 
 
 def range_kind(synthesis: Synthesis) -> str:
@@ -330,7 +328,7 @@ def providers_text(providers: int) -> str:
 
 
 def pool_labs_text(pool: PooledEffect) -> str:
-    """Return of how many labs a pool is. A provider counts as one of its labs."""
+    """Return the number of labs and providers of a pool."""
     labs = pool.lab_count - pool.provider_count
     parts = [labs_text(labs)] if labs > 0 else []
     if pool.provider_count:
@@ -339,7 +337,7 @@ def pool_labs_text(pool: PooledEffect) -> str:
 
 
 def pool_machines_text(pool: PooledEffect) -> str:
-    """Return of how many machines a pool is, in which a provider counts as one."""
+    """Return the number of machines of a pool, and of the models of its providers."""
     if not pool.provider_count:
         return machines_text(pool.machine_count)
     models = models_text(pool.model_count, pool.specimen_count, pool.provider_count)
@@ -414,7 +412,6 @@ def question_summary(synthesis: Synthesis) -> str:
 
 
 def models_text(models: int, machines: int, providers: int) -> str:
-    """Return of how many machines of one model results are."""
     return _("%(models)s, %(machines)s, %(providers)s") % {
         "models": ngettext("%(n)s model", "%(n)s models", models) % {"n": models},
         "machines": machines_text(machines),
@@ -766,7 +763,7 @@ def _ranges_sentence(summary: WorkClassSummary) -> str:
         f"{platform.name} {platform_range_text(platform)}"
         for platform in rest[: MAX_NAMED_PLATFORMS - 1]
     )
-    if more := len(rest) - len(parts) + 1:
+    if more := len(summary.ranges[MAX_NAMED_PLATFORMS:]):
         parts.append(ngettext("%(n)s other", "%(n)s others", more) % {"n": more})
     notes = []
     if summary.kind == "compared":

@@ -1,23 +1,18 @@
 """The effect on machines of one model as text."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.machine_models import MIN_INDICATIVE, MIN_VERDICT, Weight
-from benchmarks.analysis.meta_analysis import interval_direction
+from benchmarks.analysis.meta_analysis import UNDECIDED, interval_direction
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.system_comparability import ON_OTHER_MACHINES
 from benchmarks.evidence.model_results import ModelResult, model_result
 from benchmarks.models import Cell, Efficiency
 from dashboard import wording
-from dashboard.wording import Text
 from dashboard.wording.evidence import log_interval_text, log_ratio_text
+from dashboard.wording.verdicts import verdict_name
 
-DIRECTIONS: dict[int, Text] = {
-    -1: gettext_lazy("slower"),
-    0: gettext_lazy("equivalent"),
-    1: gettext_lazy("faster"),
-}
+VERDICTS_BY_DIRECTION = {-1: "slower", 0: "equivalent", 1: "faster"}
 
 
 def is_on_other_machine(row: ComparisonRow) -> bool:
@@ -36,16 +31,13 @@ def model_text(row: ComparisonRow, cell: Cell) -> str:
 def model_result_text(found: ModelResult, margin: float) -> str:
     effect = found.effect
     text = _(
-        "Machines of the model %(model)s: %(native)s, %(guest)s%(runs)s: %(ratio)s."
+        "Machines of the model %(model)s: %(native)s native, %(guest)s with the "
+        "hypervisor%(runs)s: %(ratio)s."
     )
     text %= {
         "model": effect.model,
-        "native": ngettext("%(n)s native", "%(n)s native", effect.native_count)
-        % {"n": effect.native_count},
-        "guest": ngettext(
-            "%(n)s with the hypervisor", "%(n)s with the hypervisor", effect.guest_count
-        )
-        % {"n": effect.guest_count},
+        "native": effect.native_count,
+        "guest": effect.guest_count,
         "runs": _(", one run each") if found.most_runs == 1 else "",
         "ratio": _ratio_text(found),
     }
@@ -76,12 +68,13 @@ def _conclusion(found: ModelResult, margin: float) -> str:
         return _("An interval needs at least %(n)s machines on one side.") % {
             "n": MIN_INDICATIVE
         }
-    direction = DIRECTIONS.get(interval_direction(*effect.interval, margin))
-    if direction is None:
+    direction = interval_direction(*effect.interval, margin)
+    if direction == UNDECIDED:
         return _("The interval crosses an equivalence margin.")
+    verdict = verdict_name(VERDICTS_BY_DIRECTION[direction])
     if effect.weight == Weight.VERDICT and not found.is_flagged:
-        return _("Verdict for this model: %(verdict)s.") % {"verdict": direction}
+        return _("Verdict for this model: %(verdict)s.") % {"verdict": verdict}
     return _(
         "Indicative: %(verdict)s. A verdict for this model needs %(n)s machines on "
         "each side."
-    ) % {"verdict": direction, "n": MIN_VERDICT}
+    ) % {"verdict": verdict, "n": MIN_VERDICT}

@@ -8,7 +8,7 @@ from benchmarks.evidence.queries import Question
 from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit.answers import answer_rows, answer_sentence
+from dashboard.kit.answers import answer, answer_sentence
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.subject_urls import work_url
 from dashboard.wording import evidence
@@ -56,11 +56,13 @@ def answer_context(
         "main": [(name, name in chosen) for name in offered[: len(MAIN_HYPERVISORS)]],
         "others": [(name, name in chosen) for name in offered[len(MAIN_HYPERVISORS) :]],
         "has_other": any(name not in MAIN_HYPERVISORS for name in chosen),
-        **answer_rows(
-            (name, question_url(Question(name, work)), synthesis)
-            for name, synthesis in pairs
+        **answer(
+            answer_sentence(work, pairs),
+            (
+                (name, question_url(Question(name, work)), synthesis)
+                for name, synthesis in pairs
+            ),
         ),
-        "sentence": answer_sentence(work, pairs),
         "work": evidence.work_phrase(work),
         "work_url": work_url(work),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite
+from statistics import fmean
 from typing import Any, Final
 
 from django.http import QueryDict
@@ -34,7 +35,7 @@ class MixError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A class of work and its share of the whole, which sum to 1."""
+    """A class of work and its share; the shares of a mix sum to 1."""
 
     work: str
     share: float
@@ -49,7 +50,6 @@ def entered_parts(query: QueryDict) -> list[Part]:
     if not any(works):
         pairs = list(EXAMPLE)
     else:
-        shares += [""] * (len(works) - len(shares))
         pairs = [
             (work, _share(work, text))
             for work, text in zip(works, shares, strict=False)
@@ -91,23 +91,21 @@ def mix_context(
     syntheses: Mapping[Question, Synthesis],
     links: PrefilledLinks,
 ) -> dict[str, Any]:
-    """Return the context of a mix: its parts and, if all are known, their sum."""
+    """Return the context of a mix: its parts and, if all were measured, its effect."""
     rows = [_row(hypervisor, part, syntheses, links) for part in parts]
-    known = [row for row in rows if row["points"]]
+    missing = [row for row in rows if not row["points"]]
     effect = None
-    if len(known) == len(rows):
+    if not missing:
         effect = mix_effect(
             [
-                MixPart(
-                    part.share, sum(row["points"]) / len(row["points"]), row["ends"]
-                )
+                MixPart(part.share, fmean(row["points"]), row["ends"])
                 for part, row in zip(parts, rows, strict=True)
             ]
         )
     return {
         "rows": rows,
-        "missing": [row for row in rows if not row["points"]],
-        "sentence": _sentence(hypervisor, rows, effect),
+        "missing": missing,
+        "sentence": _sentence(hypervisor, rows, missing, effect),
         "notes": _notes(rows, effect),
         "effect": effect,
     }
@@ -124,7 +122,7 @@ def _row(
     ends, points = evidence.shown_range(synthesis)
     return {
         "name": evidence.work_phrase(part.work),
-        "share": share_text(part.share),
+        "share": formatting.percent(part.share),
         "url": question_url(question),
         "ends": ends,
         "points": points,
@@ -138,22 +136,19 @@ def _row(
     }
 
 
-def share_text(share: float) -> str:
-    return formatting.percent(share)
-
-
 def _sentence(
     hypervisor: str,
     rows: Sequence[Mapping[str, Any]],
+    missing: Sequence[Mapping[str, Any]],
     effect: MixEffect | None,
 ) -> str:
     mix = ", ".join(f"{row['share']} {row['name']}" for row in rows)
     if effect is None:
-        missing = ", ".join(row["name"] for row in rows if not row["points"])
+        names = ", ".join(row["name"] for row in missing)
         return _(
             "%(hypervisor)s, %(mix)s: no answer, because there are no usable results "
             "for %(missing)s."
-        ) % {"hypervisor": hypervisor, "mix": mix, "missing": missing}
+        ) % {"hypervisor": hypervisor, "mix": mix, "missing": names}
     if all(evidence.is_predicted(row["synthesis"]) for row in rows):
         text = _(
             "%(hypervisor)s, %(mix)s: expect %(range)s of bare-metal speed (middle "
@@ -185,15 +180,16 @@ def _notes(rows: Sequence[Mapping[str, Any]], effect: MixEffect | None) -> list[
             )
             % {"range": independent}
         )
-    if narrow := [
+    unpredicted = [
         row["name"] for row in rows if not evidence.is_predicted(row["synthesis"])
-    ]:
+    ]
+    if unpredicted:
         notes.append(
             _(
                 "There is no prediction for another machine for %(works)s, because "
                 "too few machines were measured."
             )
-            % {"works": ", ".join(narrow)}
+            % {"works": ", ".join(unpredicted)}
         )
     single = [row["name"] for row in rows if row["synthesis"].is_single_runs]
     if single:

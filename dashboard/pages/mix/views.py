@@ -1,5 +1,6 @@
 """The mix of a reader's work: a range of expected relative performance."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.evidence.queries import (
     Question,
+    StudyAverage,
     evidence_matrix,
     study_averages_by_question,
 )
@@ -20,6 +22,7 @@ from benchmarks.evidence.subjects import (
     measured_hypervisors,
     visible_machines,
 )
+from benchmarks.evidence.synthesis import Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS, canonical_hypervisor
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
@@ -75,7 +78,7 @@ def show_mix(request: HttpRequest) -> ViewResult:
 
 def _evidence(
     viewer: Viewer, hypervisor: str, parts: list[Part], machine: Machine | None
-) -> tuple[Any, Any]:
+) -> tuple[Mapping[Question, list[StudyAverage]], Mapping[Question, Synthesis]]:
     questions = [Question(hypervisor, part.work) for part in parts]
     if machine is None:
         return study_averages_by_question(viewer, questions), evidence_matrix(viewer)
@@ -91,18 +94,17 @@ def _form(
     hypervisor: str,
     machine: str,
 ) -> dict[str, Any]:
-    """Return the choices of the form, with those of the request."""
     entered = [(part.work, f"{100 * part.share:.4g}") for part in parts] or list(
         zip(request.GET.getlist("work"), request.GET.getlist("share"), strict=False)
     )
-    rows = [*entered, *[("", "")] * EMPTY_ROWS][:MAX_PARTS]
-    names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
     return {
-        "parts": rows,
+        "parts": [*entered, *[("", "")] * EMPTY_ROWS][:MAX_PARTS],
         "works": [
             (slug, capfirst(evidence.work_phrase(slug))) for slug in WORK_CLASSES
         ],
-        "hypervisors": dict.fromkeys((*names, hypervisor)),
+        "hypervisors": dict.fromkeys(
+            (*MAIN_HYPERVISORS, *measured_hypervisors(viewer), hypervisor)
+        ),
         "hypervisor": hypervisor,
         "machines": [(found.slug, found.title) for found in visible_machines(viewer)],
         "chosen_machine": machine,

@@ -1,4 +1,4 @@
-"""Subjects of a search besides stored objects: work, hypervisors, terms and pages."""
+"""Topics of a search, such as work, hypervisors, machines, terms and pages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -172,15 +172,15 @@ def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
     )
     values: dict[str, set[str]] = {}
     newest = {}
-    for options, pk in systems.values_list("options", "study_id")[:MAX_SYSTEMS]:
+    for options, study_id in systems.values_list("options", "study_id")[:MAX_SYSTEMS]:
         for name, value in options.items():
             if name in VOCABULARY:
                 continue
             values.setdefault(name, set()).add(property_value(name, value))
-            newest[name] = pk
+            newest[name] = study_id
     studies = list_studies(viewer).in_bulk(set(newest.values()))
-    for name, pk in newest.items():
-        study, texts = studies[pk], sorted(values[name])
+    for name, study_id in newest.items():
+        study, texts = studies[study_id], sorted(values[name])
         url = reverse("dashboard:study", args=[study.lab.slug, study.slug])
         shown = f"{', '.join(texts[:MAX_VALUES])} ({study.title})"
         yield Topic("setting", property_name(name), shown, url, f"{name} {texts}")

@@ -12,12 +12,22 @@ from benchmarks.study_sources import DOI_PATTERN, TRANSCRIBED, URL_PATTERN
 from dashboard.kit.forms import SingleLineField
 from dashboard.wording.sources import RELATIONS
 
-SOURCE_FIELDS: Final = (
-    *("source_title", "source_relation", "source_authors", "source_published"),
-    "source_link",
+_PROPERTIES: Final = ("title", "relation", "authors", "published")
+SOURCE_FIELDS: Final = (*(f"source_{name}" for name in _PROPERTIES), "source_link")
+_DATE: Final = re.compile(
+    r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII
 )
-_DATE: Final = re.compile(r"(19|20)\d\d(-\d\d(-\d\d)?)?", re.ASCII)
 _DOI: Final = re.compile(rf"(?:https?://(?:dx\.)?doi\.org/|doi:)?({DOI_PATTERN})")
+
+
+class PublicationDateField(SingleLineField):
+    def clean(self, value: Any) -> str:
+        text = super().clean(value)
+        if text and not _DATE.fullmatch(text):
+            raise forms.ValidationError(
+                _("Enter a date such as 2010-07-29, 2010-07 or 2010.")
+            )
+        return text
 
 
 class SourceForm(forms.Form):
@@ -41,7 +51,7 @@ class SourceForm(forms.Form):
         max_length=500,
         help_text=gettext_lazy("Separate names by semicolons."),
     )
-    source_published = SingleLineField(
+    source_published = PublicationDateField(
         label=gettext_lazy("Date of the work"),
         required=False,
         max_length=10,
@@ -50,14 +60,6 @@ class SourceForm(forms.Form):
     source_link = SingleLineField(
         label=gettext_lazy("DOI or link"), required=False, max_length=1_000
     )
-
-    def clean_source_published(self) -> str:
-        text = str(self.cleaned_data["source_published"])
-        if text and not _DATE.fullmatch(text):
-            raise forms.ValidationError(
-                _("Enter a date such as 2010-07-29, 2010-07 or 2010.")
-            )
-        return text
 
     def clean_source_link(self) -> str:
         text = str(self.cleaned_data["source_link"])
@@ -70,29 +72,24 @@ class SourceForm(forms.Form):
 
 def source_initial(sources: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     first = sources[0] if sources else {}
-    link = first.get("doi") or first.get("url", "")
     return {
-        **{
-            name: first.get(name.removeprefix("source_"), "")
-            for name in SOURCE_FIELDS[:-1]
-        },
-        "source_link": link,
+        **{f"source_{name}": first.get(name, "") for name in _PROPERTIES},
+        "source_link": first.get("doi") or first.get("url", ""),
     }
 
 
 def changed_sources(
     stored: Sequence[Mapping[str, Any]], fields: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the sources with the entered first one; remove its fields."""
-    entered = {name: str(fields.pop(name, "")) for name in SOURCE_FIELDS}
-    first, others = dict(stored[0]) if stored else {}, [dict(s) for s in stored[1:]]
-    if not entered["source_title"]:
+    """Return the sources with the first one as entered.
+
+    Remove `SOURCE_FIELDS` from ``fields``.
+    """
+    *texts, link = (str(fields.pop(name, "")) for name in SOURCE_FIELDS)
+    entered = dict(zip(_PROPERTIES, texts, strict=True))
+    first, *others = map(dict, stored or [{}])
+    if not entered["title"]:
         return others
-    for name in SOURCE_FIELDS[:-1]:
-        first[name.removeprefix("source_")] = entered[name]
-    link = entered["source_link"]
     doi = _DOI.fullmatch(link)
-    first["doi"] = doi[1] if doi else ""
-    if not doi:
-        first["url"] = link
+    first |= entered | ({"doi": doi[1]} if doi else {"doi": "", "url": link})
     return [{name: text for name, text in first.items() if text}, *others]

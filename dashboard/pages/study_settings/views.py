@@ -38,6 +38,7 @@ from dashboard.kit.viewers import (
 )
 from dashboard.pages.study_settings.source_form import (
     SOURCE_FIELDS,
+    PublicationDateField,
     SourceForm,
     changed_sources,
     source_initial,
@@ -60,7 +61,6 @@ VISIBILITIES = [
 MAX_STUDY_FACTORS = 100
 MAX_FACTOR_LEVELS = 100
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
-_DAY = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
 
 
 def new_study(request: HttpRequest) -> HttpResponse:
@@ -131,7 +131,7 @@ class StudyForm(SourceForm):
     institution = SingleLineField(
         label=gettext_lazy("Institution"), required=False, max_length=300
     )
-    published = SingleLineField(
+    published = PublicationDateField(
         label=gettext_lazy("Published"),
         required=False,
         max_length=10,
@@ -300,14 +300,6 @@ class StudyForm(SourceForm):
 
     def _part(self, *names: str) -> list[forms.BoundField]:
         return [self[name] for name in names if name in self.fields]
-
-    def clean_published(self) -> str:
-        text = str(self.cleaned_data["published"])
-        if text and not _DAY.fullmatch(text):
-            raise forms.ValidationError(
-                _("Enter a date such as 2010-07-29, 2010-07 or 2010.")
-            )
-        return text
 
     def clean_factors(self) -> dict[str, list[Any]]:
         return parse_factors(self.cleaned_data["factors"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any, Final
@@ -12,17 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.meta_analysis import EvidenceStrength
-from benchmarks.evidence.queries import Question, StudyAverage
+from benchmarks.evidence.queries import Question, StudyAverage, StudyInfo
 from benchmarks.evidence.subjects import machine_slug
-from benchmarks.evidence.synthesis import (
-    NO_EVIDENCE,
-    POOLED,
-    Synthesis,
-)
+from benchmarks.evidence.synthesis import NO_EVIDENCE, POOLED, Synthesis
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.measuring import tools_for
-from dashboard.kit.subject_urls import hypervisor_url, machine_url, work_url
+from dashboard.kit.subject_urls import machine_url
 from dashboard.wording import DASH, Text, evidence
 
 Averages = Mapping[Question, Sequence[StudyAverage]]
@@ -48,8 +44,12 @@ class Table:
     note: str = ""
 
 
-def work_order(question: Question) -> int:
-    return list(WORK_CLASSES).index(question.work_class)
+def measured_questions(
+    questions: Iterable[Question], syntheses: Syntheses
+) -> list[tuple[Question, Synthesis]]:
+    """Return the questions that have comparable results, with their evidence."""
+    found = ((asked, syntheses.get(asked, NO_EVIDENCE)) for asked in questions)
+    return [pair for pair in found if pair[1].main_pool.machine_count]
 
 
 def evidence_table(
@@ -98,16 +98,15 @@ def area_table(averages: Averages) -> Table:
         area = WORK_CLASSES[question.work_class].area
         for member in _usable(members):
             machines[machine_slug(member)][area].append(member)
-    areas = {work.area: work.slug for work in WORK_CLASSES.values()}
     areas = {
-        area: slug
-        for area, slug in areas.items()
-        if any(area in found for found in machines.values())
+        work.area: work.slug
+        for work in WORK_CLASSES.values()
+        if any(work.area in found for found in machines.values())
     }
     rows = [
         (
             Cell(_machine_title(slug, found), machine_url(slug)),
-            Cell(years_text(_all(found))),
+            Cell(years_text(study.published for study in studies_of(found))),
             *(Cell(ratio_range(found.get(area, ())), is_number=True) for area in areas),
         )
         for slug, found in machines.items()
@@ -123,16 +122,20 @@ def area_table(averages: Averages) -> Table:
 
 
 def _machine_title(slug: str, found: Mapping[str, Sequence[StudyAverage]]) -> str:
-    first = next(_all(found))
+    first = next(_flat(found))
     if first.average.model:
-        machines = len({average.host.pk for average in _all(found)})
+        machines = len({average.host.pk for average in _flat(found)})
         counted = evidence.machines_text(machines)
         return f"{first.average.model} ({counted})"
     return first.host.title or slug
 
 
-def _all(found: Mapping[str, Sequence[StudyAverage]]) -> Iterator[StudyAverage]:
-    return (average for averages in found.values() for average in averages)
+def _flat(groups: Mapping[Any, Sequence[StudyAverage]]) -> Iterator[StudyAverage]:
+    return (average for averages in groups.values() for average in averages)
+
+
+def studies_of(groups: Mapping[Any, Sequence[StudyAverage]]) -> Iterator[StudyInfo]:
+    return (average.study for average in _flat(groups))
 
 
 def _usable(members: Iterable[StudyAverage]) -> Iterator[StudyAverage]:
@@ -141,8 +144,8 @@ def _usable(members: Iterable[StudyAverage]) -> Iterator[StudyAverage]:
             yield member
 
 
-def years_text(averages: Iterable[StudyAverage]) -> str:
-    years = sorted({average.study.published[:4] for average in averages} - {""})
+def years_text(dates: Iterable[str]) -> str:
+    years = sorted({day[:4] for day in dates} - {""})
     return "\N{EN DASH}".join(dict.fromkeys((years[0], years[-1]))) if years else DASH
 
 
@@ -207,21 +210,9 @@ def _open_kind(synthesis: Synthesis) -> str:
     return "one" if machines == 1 else ""
 
 
-def work_cell(work: str) -> Cell:
-    return Cell(evidence.work_name(work), work_url(work))
-
-
-def hypervisor_cell(name: str) -> Cell:
-    return Cell(name, hypervisor_url(name))
-
-
 def results_text(count: int) -> str:
     return ngettext("%(n)s result", "%(n)s results", count) % {"n": count}
 
 
 def studies_text(count: int) -> str:
     return ngettext("%(n)s study", "%(n)s studies", count) % {"n": count}
-
-
-def all_studies(averages: Averages) -> Collection[Any]:
-    return [average.study for members in averages.values() for average in members]

@@ -19,20 +19,19 @@ from benchmarks.evidence.synthesis import POOLED
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit.answers import answer_rows
+from dashboard.kit.answers import answer, range_sentence
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.study_sources import study_sources
-from dashboard.pages.things.hypervisors import option_table
-from dashboard.pages.things.sentences import range_sentence
-from dashboard.pages.things.tables import (
+from dashboard.pages.subjects.hypervisors import option_table
+from dashboard.pages.subjects.tables import (
     Averages,
     Cell,
     Table,
-    all_studies,
     evidence_table,
+    measured_questions,
     open_questions,
     ratio_range,
-    work_order,
+    studies_of,
 )
 from dashboard.wording import evidence
 
@@ -42,15 +41,19 @@ MAX_LISTED = 200
 def machine_page(viewer: Viewer, machine: Machine) -> dict[str, Any]:
     averages = machine_averages(viewer, machine)
     syntheses = machine_syntheses(averages)
-    measured = sorted(
-        (
-            (question, synthesis)
-            for question, synthesis in syntheses.items()
-            if synthesis.main_pool.machine_count
+    works = list(WORK_CLASSES)
+    measured = measured_questions(
+        sorted(
+            syntheses,
+            key=lambda asked: (asked.hypervisor, works.index(asked.work_class)),
         ),
-        key=lambda item: (item[0].hypervisor, work_order(item[0])),
+        syntheses,
     )
-    names = dict.fromkeys(question.hypervisor for question, _synthesis in measured)
+    has_paired_runs = any(
+        not member.average.specimen
+        for members in averages.values()
+        for member in members
+    )
     tables = (
         evidence_table(
             _("By hypervisor and class of work"),
@@ -59,36 +62,35 @@ def machine_page(viewer: Viewer, machine: Machine) -> dict[str, Any]:
                 (Cell(_name(question)), question, synthesis)
                 for question, synthesis in measured
             ),
-            _("One run per machine. No machine ran both sides.")
-            if machine.is_model
-            else "",
+            ""
+            if has_paired_runs or not machine.is_model
+            else _("One run per machine. No machine ran both sides."),
         ),
         _benchmark_table(averages),
         option_table(options_of(viewer, Q(host__in=machine.hosts))),
         _host_table(machine),
     )
     known = {question.work_class for question, _synthesis in measured}
-    asked = [
-        Question(next(iter(names), MAIN_HYPERVISORS[0]), work)
-        for work in WORK_CLASSES
-        if work not in known
-    ]
+    hypervisor = measured[0][0].hypervisor if measured else MAIN_HYPERVISORS[0]
+    missing = [Question(hypervisor, work) for work in works if work not in known]
     return {
         "title": machine.title,
         "lead": _("Machines of one model") if machine.is_model else _("Machine"),
-        "sentence": range_sentence(
-            _("Virtual machines on %(machine)s") % {"machine": machine.title},
-            [(_name(question), synthesis) for question, synthesis in measured],
-            len(known),
-        ),
-        "answer": answer_rows(
-            (_name(question), question_url(question), synthesis)
-            for question, synthesis in measured
+        "answer": answer(
+            range_sentence(
+                _("Virtual machines on %(machine)s") % {"machine": machine.title},
+                ((_name(question), synthesis) for question, synthesis in measured),
+                len(known),
+            ),
+            (
+                (_name(question), question_url(question), synthesis)
+                for question, synthesis in measured
+            ),
         ),
         "tables": tuple(table for table in tables if table.rows),
         "facts": machine.common_facts,
-        "open": open_questions(asked, syntheses, names_work=True),
-        "sources": study_sources(all_studies(averages)),
+        "open": open_questions(missing, syntheses, names_work=True),
+        "sources": study_sources(studies_of(averages)),
         "query": {"machine": machine.slug},
         "is_known": bool(averages),
     }

@@ -32,10 +32,10 @@ from dashboard.kit.subject_urls import (
     work_url,
 )
 from dashboard.kit.viewers import viewer_of
-from dashboard.pages.things.hypervisors import hypervisor_page
-from dashboard.pages.things.machines import machine_page
-from dashboard.pages.things.tables import Cell, Table
-from dashboard.pages.things.works import work_page
+from dashboard.pages.subjects.hypervisors import hypervisor_page
+from dashboard.pages.subjects.machines import machine_page
+from dashboard.pages.subjects.tables import Cell, Table, measured_questions
+from dashboard.pages.subjects.works import work_page
 from dashboard.wording import evidence
 
 FILES: Final = (("csv", "CSV"), ("json", "JSON"))
@@ -80,7 +80,7 @@ def _content(shown: Mapping[str, Any], parent: tuple[str, str]) -> PageContent:
     ]
     feed = f"{reverse('dashboard:feed')}?{query}"
     context = {"page": shown, "parent": parent, "files": files, "feed": feed}
-    return PageContent("things/thing.html", context)
+    return PageContent("subjects/subject.html", context)
 
 
 @cached_page
@@ -90,14 +90,14 @@ def list_hypervisors(request: HttpRequest) -> PageContent:
     names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
     rows = []
     for name in names:
-        known = [
-            found
-            for work in WORK_CLASSES
-            if (found := syntheses.get(Question(name, work)))
-            and found.main_pool.machine_count
-        ]
+        known = measured_questions(
+            (Question(name, work) for work in WORK_CLASSES), syntheses
+        )
         machines = max(
-            (evidence.physical_machine_count(found.main_pool) for found in known),
+            (
+                evidence.physical_machine_count(synthesis.main_pool)
+                for _question, synthesis in known
+            ),
             default=0,
         )
         rows.append(
@@ -119,18 +119,19 @@ def list_hypervisors(request: HttpRequest) -> PageContent:
 @cached_page
 def list_works(request: HttpRequest) -> PageContent:
     syntheses = evidence_matrix(viewer_of(request))
+    measured = measured_questions(syntheses, syntheses)
     rows = []
     for work in WORK_CLASSES:
-        known = [
+        names = sorted(
             question.hypervisor
-            for question, found in syntheses.items()
-            if question.work_class == work and found.main_pool.machine_count
-        ]
+            for question, _synthesis in measured
+            if question.work_class == work
+        )
         rows.append(
             (
                 Cell(capfirst(evidence.work_phrase(work)), work_url(work)),
                 Cell(evidence.work_name(work)),
-                Cell(", ".join(sorted(known)) or _("not measured")),
+                Cell(", ".join(names) or _("not measured")),
             )
         )
     heads = Cell(_("I run")), Cell(_("Work class")), Cell(_("Measured with"))
@@ -163,7 +164,7 @@ def list_machines(request: HttpRequest) -> PageContent:
 
 
 def _index(table: Table, lead: str) -> PageContent:
-    return PageContent("things/index.html", {"table": table, "lead": lead})
+    return PageContent("subjects/index.html", {"table": table, "lead": lead})
 
 
 SITE_PAGES: Final = (

@@ -42,7 +42,7 @@ def test_a_hypervisor_has_an_answer_tables_and_open_questions(client, measured):
     page = client.get(XEN_PAGE)
 
     shown = page.context["page"]
-    assert "80%" in shown["sentence"]
+    assert "80%" in shown["answer"]["sentence"]
     assert "one" not in {row["strength"] for row in shown["answer"]["rows"]}
     assert [row[1] for row in table(page, "results")] == ["0.80013"]
     assert "80%" in table(page, "machines")[0]

@@ -15,24 +15,24 @@ from benchmarks.evidence.queries import (
     study_averages_by_question,
 )
 from benchmarks.evidence.subjects import OptionUse, options_of, versions_of
-from benchmarks.evidence.synthesis import NO_EVIDENCE
 from benchmarks.system_options import VOCABULARY, find_option
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit.answers import answer_rows
+from dashboard.kit.answers import answer, range_sentence
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.study_sources import study_sources
-from dashboard.pages.things.sentences import range_sentence
-from dashboard.pages.things.tables import (
+from dashboard.kit.subject_urls import work_url
+from dashboard.pages.subjects.tables import (
     Cell,
     Table,
-    all_studies,
     area_table,
     evidence_table,
+    measured_questions,
     open_questions,
     results_text,
+    studies_of,
     studies_text,
-    work_cell,
+    years_text,
 )
 from dashboard.wording import DASH, evidence, property_name
 
@@ -41,20 +41,20 @@ def hypervisor_page(viewer: Viewer, name: str) -> dict[str, Any]:
     questions = [Question(name, work) for work in WORK_CLASSES]
     syntheses = evidence_matrix(viewer)
     averages = study_averages_by_question(viewer, questions)
-    subjects = [
-        (question, syntheses.get(question, NO_EVIDENCE)) for question in questions
-    ]
-    measured = [
-        (question, synthesis)
-        for question, synthesis in subjects
-        if synthesis.main_pool.machine_count
-    ]
+    measured = measured_questions(questions, syntheses)
     tables = (
         evidence_table(
             _("By class of work"),
             _("Work class"),
             (
-                (work_cell(question.work_class), question, synthesis)
+                (
+                    Cell(
+                        evidence.work_name(question.work_class),
+                        work_url(question.work_class),
+                    ),
+                    question,
+                    synthesis,
+                )
                 for question, synthesis in measured
             ),
         ),
@@ -65,25 +65,27 @@ def hypervisor_page(viewer: Viewer, name: str) -> dict[str, Any]:
     return {
         "title": name,
         "lead": _("Measured speed of %(name)s") % {"name": name},
-        "sentence": range_sentence(
-            name,
-            [
-                (evidence.work_phrase(question.work_class), synthesis)
-                for question, synthesis in measured
-            ],
-            len(measured),
-        ),
-        "answer": answer_rows(
+        "answer": answer(
+            range_sentence(
+                name,
+                (
+                    (evidence.work_phrase(question.work_class), synthesis)
+                    for question, synthesis in measured
+                ),
+                len(measured),
+            ),
             (
-                capfirst(evidence.work_phrase(question.work_class)),
-                question_url(question),
-                synthesis,
-            )
-            for question, synthesis in measured
+                (
+                    capfirst(evidence.work_phrase(question.work_class)),
+                    question_url(question),
+                    synthesis,
+                )
+                for question, synthesis in measured
+            ),
         ),
         "tables": tuple(table for table in tables if table.rows),
         "open": open_questions(questions, syntheses, names_work=True),
-        "sources": study_sources(all_studies(averages)),
+        "sources": study_sources(studies_of(averages)),
         "query": {"hypervisor": name},
         "is_known": bool(averages),
     }
@@ -93,7 +95,7 @@ def _version_table(viewer: Viewer, name: str) -> Table:
     rows = (
         (
             Cell(use.version or _("not reported")),
-            Cell("\N{EN DASH}".join(dict.fromkeys((use.first[:4], use.last[:4])))),
+            Cell(years_text((use.first, use.last))),
             Cell(studies_text(use.study_count)),
             Cell(results_text(use.result_count), is_number=True),
         )

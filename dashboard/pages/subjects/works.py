@@ -19,21 +19,21 @@ from benchmarks.evidence.synthesis import NO_EVIDENCE, syntheses_by_question
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit.answers import answer_rows, answer_sentence
+from dashboard.kit.answers import answer, answer_sentence
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.measuring import tools_for
 from dashboard.kit.study_sources import study_sources
-from dashboard.kit.subject_urls import work_url
-from dashboard.pages.things.hypervisors import option_table
-from dashboard.pages.things.tables import (
+from dashboard.kit.subject_urls import hypervisor_url, work_url
+from dashboard.pages.subjects.hypervisors import option_table
+from dashboard.pages.subjects.tables import (
     Averages,
     Cell,
     Table,
-    all_studies,
     area_table,
     evidence_table,
-    hypervisor_cell,
+    measured_questions,
     open_questions,
+    studies_of,
 )
 from dashboard.wording import DASH, evidence
 
@@ -45,18 +45,18 @@ def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
     names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
     questions = [Question(name, work) for name in names]
     averages = study_averages_by_question(viewer, questions)
-    measured = [
-        (question, syntheses[question])
-        for question in questions
-        if question in syntheses and syntheses[question].main_pool.machine_count
-    ]
+    measured = measured_questions(questions, syntheses)
     measured.sort(key=lambda item: -item[1].main_pool.machine_count)
     tables = (
         evidence_table(
             _("By hypervisor"),
             _("Hypervisor"),
             (
-                (hypervisor_cell(question.hypervisor), question, synthesis)
+                (
+                    Cell(question.hypervisor, hypervisor_url(question.hypervisor)),
+                    question,
+                    synthesis,
+                )
                 for question, synthesis in measured
             ),
         ),
@@ -74,18 +74,19 @@ def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
         "title": _("%(work)s in a virtual machine")
         % {"work": capfirst(evidence.work_phrase(work))},
         "lead": capfirst(evidence.work_name(work)),
-        "sentence": answer_sentence(
-            work,
-            [
-                (question.hypervisor, synthesis)
+        "answer": answer(
+            answer_sentence(
+                work,
+                [
+                    (question.hypervisor, synthesis)
+                    for question, synthesis in measured
+                    if question.hypervisor in MAIN_HYPERVISORS
+                ],
+            ),
+            (
+                (question.hypervisor, question_url(question), synthesis)
                 for question, synthesis in measured
-                if question.hypervisor in MAIN_HYPERVISORS
-            ]
-            or [(name, NO_EVIDENCE) for name in MAIN_HYPERVISORS],
-        ),
-        "answer": answer_rows(
-            (question.hypervisor, question_url(question), synthesis)
-            for question, synthesis in measured
+            ),
         ),
         "tables": tuple(table for table in tables if table.rows),
         "open": open_questions(
@@ -94,7 +95,7 @@ def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
         "tools": tools_for(work),
         "related": related,
         "has_tail": any(TAIL in url for _name, url in related),
-        "sources": study_sources(all_studies(averages)),
+        "sources": study_sources(studies_of(averages)),
         "query": {"work": work},
         "is_known": bool(averages),
     }
@@ -122,7 +123,7 @@ def benchmark_table(questions: Sequence[Question], averages: Averages) -> Table:
         Cell(_("Benchmark")),
         *(Cell(question.hypervisor, is_number=True) for question in questions),
     )
-    rows = tuple(tuple(row(benchmark)) for benchmark in benchmarks)
+    rows = (tuple(row(benchmark)) for benchmark in benchmarks)
     return Table(
         "benchmarks",
         _("By benchmark"),
