@@ -168,7 +168,11 @@ def test_a_source_without_a_title_is_removed(transcribe, study):
 
 @pytest.mark.parametrize(
     "source",
-    [{"source_link": "javascript:alert(1)"}, {"source_published": "spring 2010"}],
+    [
+        {"source_link": "javascript:alert(1)"},
+        {"source_published": "spring 2010"},
+        {"source_published": "2010-13"},
+    ],
 )
 def test_invalid_sources_are_explained(transcribe, source):
     answer = transcribe(source_title="A", **source)
