@@ -14,6 +14,7 @@ raises an error with the line for other text.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -163,6 +164,13 @@ class LineScanner:
             yield MatchedLine(match, kinds[match.lastgroup])
 
 
+def check_row_width(line: MatchedLine, cells: Sequence[object], width: int) -> None:
+    if len(cells) != width:
+        raise line.parse_error(
+            "the row has {cells} columns, not {width}.", cells=len(cells), width=width
+        )
+
+
 def line_error_at(output: str, position: int, reason: str) -> LineError:
     start = output.rfind("\n", 0, position) + 1
     end = output.find("\n", position)
@@ -232,9 +240,12 @@ def json_number(value: object, label: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError("{what} is not a number in this output.", what=label)
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        raise ParseError("{what} has too many digits.", what=label) from None
+        number = math.inf
+    if math.isinf(number):
+        raise ParseError("{what} has too many digits.", what=label)
+    return number
 
 
 def json_section(document: object, *names: str) -> dict[str, Any]:
@@ -242,6 +253,14 @@ def json_section(document: object, *names: str) -> dict[str, Any]:
     for name in names:
         document = document.get(name) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
+
+
+def json_rows(document: object, name: str) -> list[dict[str, Any]]:
+    """Return the objects of the list under a name."""
+    rows = document.get(name) if isinstance(document, dict) else None
+    return (
+        [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    )
 
 
 MAX_READINGS: Final = 10_000

@@ -5,7 +5,7 @@ One file has several systems and results; each result has an entry per system::
     <Entry><Identifier>vm</Identifier><Value>91.2</Value>
       <RawString>91.1:91.3</RawString></Entry>
 
-Files of versions 1 and 2 have other names of elements.
+Versions 1 and 2 have other names of elements.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.parser_toolkit import json_section, line_error_at
-from benchmarks.sentences import Sentence
+from benchmarks.parsing.parser_toolkit import json_section
+from benchmarks.parsing.xml_documents import xml_documents
 
-_ROOT: Final = re.compile(r"<PhoronixTestSuite[ \t\n]*+>")
-_END: Final = "</PhoronixTestSuite>"
+ROOT: Final = "PhoronixTestSuite"
 # The names of elements since version 3, and before.
+_FILE_NAMES: Final = {
+    "title": ("Generated/Title", "Suite/Title"),
+    "description": ("Generated/Description", "Suite/Description"),
+    "client": ("Generated/TestClient", "Suite/TestClient"),
+    "modified": ("Generated/LastModified", "Suite/LastModified"),
+}
 _SYSTEM_NAMES: Final = {
     "identifier": ("Identifier", "AssociatedIdentifiers"),
     "hardware": ("Hardware",),
@@ -97,31 +102,13 @@ class PhoronixFile:
 
 
 def read_composites(text: str) -> Iterator[PhoronixFile]:
-    """Yield each composite.xml in a text; raise LineError for broken XML."""
-    position = 0
-    while root := _ROOT.search(text, position):
-        # Without declaration and DOCTYPE, the parser expands no entities.
-        end = text.find(_END, root.end())
-        position = len(text) if end < 0 else end + len(_END)
-        try:
-            yield _file(ElementTree.fromstring(text[root.start() : position]))
-        except ElementTree.ParseError as error:
-            lines = text[root.start() : position].split("\n")
-            line = min(error.position[0], len(lines)) - 1
-            start = root.start() + sum(len(before) + 1 for before in lines[:line])
-            why = Sentence("the XML is incomplete or not valid at this point.")
-            raise line_error_at(text, min(start, len(text) - 1), why) from None
+    """Return each composite.xml in a text; raise LineError for broken XML."""
+    return map(_file, xml_documents(text, ROOT))
 
 
-def _file(root: ElementTree.Element) -> PhoronixFile:
-    head = root.find("Generated")
-    head = root.find("Suite") if head is None else head
-    head = ElementTree.Element("Generated") if head is None else head
+def _file(root: Element) -> PhoronixFile:
     return PhoronixFile(
-        title=_text(head, "Title"),
-        description=_text(head, "Description"),
-        client=_text(head, "TestClient"),
-        modified=_text(head, "LastModified"),
+        **_texts(root, _FILE_NAMES),
         systems=tuple(
             PhoronixSystem(**_texts(element, _SYSTEM_NAMES))
             for element in root.iterfind("System")
@@ -137,7 +124,7 @@ def _file(root: ElementTree.Element) -> PhoronixFile:
     )
 
 
-def _entries(result: ElementTree.Element) -> Iterator[PhoronixEntry]:
+def _entries(result: Element) -> Iterator[PhoronixEntry]:
     for path in ("Data/Entry", "Results/Group/Entry"):
         for element in result.iterfind(path):
             raw = _text(element, "RawString")
@@ -148,13 +135,11 @@ def _entries(result: ElementTree.Element) -> Iterator[PhoronixEntry]:
             )
 
 
-def _text(element: ElementTree.Element, name: str) -> str:
+def _text(element: Element, name: str) -> str:
     return (element.findtext(name) or "").strip()
 
 
-def _texts(
-    element: ElementTree.Element, names: Mapping[str, tuple[str, ...]]
-) -> dict[str, Any]:
+def _texts(element: Element, names: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     return {
         field: next(filter(None, (_text(element, name) for name in tags)), "")
         for field, tags in names.items()
@@ -213,7 +198,7 @@ def write_composite(file: PhoronixFile) -> str:
     if not file.systems or not file.results:
         raise ParseError("A Phoronix file needs at least one system and one result.")
     lines = ['<?xml version="1.0"?>', f"<!--{escape(file.client)}-->"]
-    lines.append("<PhoronixTestSuite>")
+    lines.append(f"<{ROOT}>")
     lines += _element(
         "Generated",
         ("Title", file.title[:MAX_TITLE] or "Virtlab"),
@@ -251,7 +236,7 @@ def write_composite(file: PhoronixFile) -> str:
             "    </Data>",
             end,
         ]
-    return "\n".join([*lines, _END, ""])
+    return "\n".join([*lines, f"</{ROOT}>", ""])
 
 
 def _entry_lines(entries: Iterable[PhoronixEntry]) -> Iterator[str]:

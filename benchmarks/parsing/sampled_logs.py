@@ -10,7 +10,7 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.parser_toolkit import Draft, LineError, MatchedLine
+from benchmarks.parsing.parser_toolkit import Draft, LineError
 from benchmarks.parsing.tool import (
     ENERGY,
     Better,
@@ -97,13 +97,6 @@ def read_chunks(text: str, read: Callable[[str], None], above: int = 0) -> int:
 def count_lines(chunk: str) -> int:
     """Return the number of lines, or -1 if the last one has no line end."""
     return chunk.count("\n") if chunk.endswith("\n") else -1
-
-
-def check_row_width(line: MatchedLine, cells: Sequence[str], width: int) -> None:
-    if len(cells) != width:
-        raise line.parse_error(
-            "the row has {cells} columns, not {width}.", cells=len(cells), width=width
-        )
 
 
 def summarize(

@@ -6,34 +6,34 @@ from xml.etree.ElementTree import Element, fromstring
 from xml.etree.ElementTree import ParseError as XmlError
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.parser_toolkit import line_error_at
+from benchmarks.parsing.parser_toolkit import LineError
 from benchmarks.sentences import Sentence
 
+_PROLOG = r"(?:<\?xml [^>\n]{0,80}>)?(?:<!--[^>\n]{0,200}-->)?"
 _NUMBER = re.compile(r"\d{1,300}(?:\.\d{0,300})?", re.ASCII)
 
 
 def xml_documents(output: str, root: str) -> Iterator[Element]:
     """Yield each element with this name that begins a line.
 
-    Document types and their entities are outside of it, so they have no effect.
+    A declaration and a comment may precede it in its line. A document type is not part
+    of the element, so entities are not expanded.
     """
     text = f"\n{output}"
-    begin = re.compile(rf"\n[ \t]*+(?=<{root}[\s>])", re.ASCII)
+    begin = re.compile(rf"\n[ \t]*+{_PROLOG}(?=<{root}[\s>])", re.ASCII)
     closing = f"</{root}>"
     match = begin.search(text)
     while match:
         start = match.end() - 1
         end = output.find(closing, start)
-        if end < 0:
-            raise line_error_at(
-                output, start, Sentence("this XML document is not complete.")
-            )
-        end += len(closing)
+        end = len(output) if end < 0 else end + len(closing)
         try:
             yield fromstring(output[start:end])
         except XmlError as error:
-            why = Sentence("this XML cannot be read: {why}.", why=str(error))
-            raise line_error_at(output, start, why) from None
+            lines = output.rstrip().split("\n")
+            line = min(output.count("\n", 0, start) + error.position[0], len(lines))
+            why = Sentence("the XML is incomplete or not valid at this point.")
+            raise LineError(line, lines[line - 1], why) from None
         match = begin.search(text, end)
 
 

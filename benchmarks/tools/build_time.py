@@ -1,6 +1,6 @@
 """Time of a build or another command: bash and GNU ``time``, and kernbench.
 
-Only a command above the output says what ran; without it, the number has no class of
+Only a command above the output states what ran; without it, the number has no class of
 work. kernbench prints the mean of its runs with their deviation::
 
     real	2m37.412s

@@ -1,10 +1,9 @@
 """CoreMark: iterations per second of lists, matrices and a state machine.
 
-Only a validated run of at least 10 s is a result. The compiler and its flags decide
-about the number, so they are parameters.
+Only a validated run of at least 10 s is a result. The rate depends on the
+compiler and its flags, so they are parameters.
 """
 
-import re
 from dataclasses import dataclass
 
 from benchmarks.parsing.parser_toolkit import (
@@ -27,7 +26,6 @@ LINES = LineScanner(
     r"|\[\d+\]ERROR! [^\n]*)$",
     valid=r"Correct operation validated\.",
 )
-_BLANKS = re.compile(r"\s+")
 
 
 @dataclass
@@ -45,8 +43,7 @@ class CoreMarkRun(Draft):
         elif line.kind == "threads":
             self.parameters["threads"] = line.integer("threads")
         elif line.kind in ("compiler", "flags"):
-            text = line[line.kind].strip()
-            self.parameters[line.kind] = _BLANKS.sub(" ", text)
+            self.parameters[line.kind] = " ".join(line[line.kind].split())
         elif line.kind == "valid":
             self.is_valid = True
 

@@ -31,7 +31,6 @@ LINES = LineScanner(
 )
 SIZES = {"K": "KiB", "M": "MiB"}
 _SIZE = re.compile(r"(\d+) ?([KM])")
-_TEST_SIZE = re.compile(r"(\d+) ?([KMG])iB")
 
 
 def _size(text: str) -> str:

@@ -1,7 +1,7 @@
 """dd: how fast one process copies a file, GNU, BSD and busybox versions.
 
 The rate is the number of bytes divided by the time, both as printed, because the
-printed rate is rounded. Only the command says what was read and written::
+printed rate is rounded. Only the command states what was read and written::
 
     67108864 bytes (67 MB, 64 MiB) copied, 2.26508 s, 29.6 MB/s
 """

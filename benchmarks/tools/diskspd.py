@@ -15,6 +15,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.tool import (
@@ -132,8 +133,7 @@ class DiskspdRun(Draft):
             return
         cells = [cell.strip() for cell in line["cells"].split("|")]
         # The last column, the file, has no total.
-        if len(cells) != len(self.columns) - 1:
-            raise line.parse_error("this row has other columns than its header.")
+        check_row_width(line, cells, len(self.columns) - 1)
         named = dict(zip(self.columns, cells, strict=False))
         case = self.case(self.section)
         rate = named.get("MiB/s", named.get("MB/s", ""))

@@ -1,7 +1,7 @@
 """Geekbench 4 to 6: scores of the text that the command line prints.
 
-Only scores are read, of the sections and of each workload; the rates beside them follow
-from the scores. Scores of different major versions are not comparable::
+Only the scores of sections and workloads are read; the rates next to them follow from
+the scores. Scores of different major versions are not comparable::
 
     AES-XTS                        1091              1.86 GB/sec
 """

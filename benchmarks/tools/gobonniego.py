@@ -13,6 +13,7 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     json_documents,
     json_number,
+    json_rows,
     parser,
 )
 from benchmarks.parsing.tool import DISK, NO_WORK_CLASS, Metric, Tool
@@ -51,7 +52,7 @@ def _read_json(run: Draft, document: dict[str, Any]) -> None:
     threads = json_number(document.get("num_readers_and_writers"), "threads")
     size = json_number(document.get("disk_space_used_gib"), "size")
     run.parameters |= {"threads": int(threads), "size": f"{size * 1024:g} MiB"}
-    for result in document.get("results") or ():
+    for result in json_rows(document, "results"):
         for operation in ("write", "read"):
             rate = json_number(
                 result.get(f"{operation}_megabytes_per_second"), operation

@@ -75,8 +75,7 @@ class K6Run(Draft):
         if summary := SUMMARIES.get(name):
             self.add(f"response time {summary}", value, "ms")
         else:
-            rank = float(name[2:-1])
-            percentile = int(rank) if rank.is_integer() else rank
+            percentile = float(name[2:-1])
             self.add("response time percentile", value, "ms", percentile=percentile)
 
 
@@ -133,7 +132,6 @@ def parse(output: str) -> list[K6Run]:
     return runs
 
 
-_RESPONSE = ("min", "median", "max")
 TOOL = Tool(
     slug="k6",
     title="k6",
@@ -149,7 +147,7 @@ TOOL = Tool(
         ),
         *(
             Metric(f"response time {which}", "ms", "lower", "application")
-            for which in _RESPONSE
+            for which in ("min", "median", "max")
         ),
         Metric(
             "response time percentile",

@@ -1,7 +1,7 @@
 """kube-burner: how long pods and KubeVirt machines take until each condition.
 
-Read are the quantiles, in ms, of its log and of the JSON of local indexing; a log
-rounds them to seconds in many versions::
+The quantiles in its log and in the JSON of local indexing are read. They are in ms, but
+in the log of many versions rounded to seconds::
 
     level=info msg="density: Ready 50th: 2000 99th: 3000 max: 3000 avg: 1930"
 """

@@ -1,7 +1,7 @@
 """lmbench: latency of system calls, processes and memory, and bandwidth of memory.
 
-Read are the lines of single programs, ``lat_ctx``, ``lat_mem_rd``, ``bw_mem`` below its
-command, and complete rows of the summary. MB are 10^6 B::
+Lines of single programs, ``lat_ctx``, ``lat_mem_rd``, ``bw_mem`` below its command, and
+complete rows of the summary are read. MB are 10^6 B::
 
     Simple syscall: 0.2804 microseconds
 """

@@ -1,6 +1,6 @@
 """memtier_benchmark: operations of Redis, Valkey and memcached servers.
 
-KB are 1024 B. Of several runs (-x), the aggregated average is read::
+KB are 1024 B. With -x, only the aggregated average of the runs is read::
 
     Gets        43444.12     43444.12         1.20         2.61979 ...   3724.01
 """
@@ -13,6 +13,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.tool import (
@@ -60,8 +61,7 @@ class MemtierRun(Draft):
 
     def _read_row(self, line: MatchedLine) -> None:
         cells = line["cells"].split()
-        if len(cells) != len(self.columns):
-            raise line.parse_error("this row has other columns than its header.")
+        check_row_width(line, cells, len(self.columns))
         case: dict[str, Parameter] = {"operation": line["name"].casefold()}
         for column, cell in zip(self.columns, cells, strict=True):
             if cell not in NOT_MEASURED:
@@ -70,8 +70,7 @@ class MemtierRun(Draft):
     def _add(self, column: str, value: float, case: dict[str, Parameter]) -> None:
         if percentile := _PERCENTILE.fullmatch(column):
             rank = float(percentile[1])
-            whole = int(rank) if rank.is_integer() else rank
-            self.add("latency percentile", value, "ms", percentile=whole, **case)
+            self.add("latency percentile", value, "ms", percentile=rank, **case)
         elif column in ("Avg. Latency", "Latency"):
             self.add("latency mean", value, "ms", **case)
         elif column == "Ops/sec":

@@ -1,7 +1,7 @@
 """nench.sh: time of hashing and compressing, ioping, dd and downloads.
 
-The script reformats the outputs of its tools, and dd is the mean of three runs. The
-speeds of downloads depend on the far side and are not read::
+The script reformats the outputs of its tools. The three runs of dd are repetitions.
+Downloads are not read, because their speeds depend on the remote server::
 
     CPU: SHA256-hashing 500 MB
         5.491 seconds

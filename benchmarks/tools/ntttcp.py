@@ -1,7 +1,7 @@
 """NTttcp for Windows and Linux: throughput of TCP or UDP between two machines.
 
 Mbit/s are 10^6 bit/s in all versions, while MB/s are 2^20 B in Windows and 10^6 B in
-Linux. XML says which side measured; the text of Linux does not::
+Linux. XML states which side measured; the text of Linux does not::
 
     10:26:02 INFO: 	 throughput	:2.16Gbps
 """

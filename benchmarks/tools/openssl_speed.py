@@ -1,8 +1,8 @@
 """openssl speed: throughput of ciphers and digests, and rate of signatures.
 
-Numbers with a k are 1000 B/s. The clock is CPU time unless -elapsed is given, which the
-output does not say. -mr prints B/s. -multi adds the processes, whose number is not
-printed either::
+Numbers with a k are 1000 B/s. The clock is CPU time unless -elapsed is given, which is
+not printed. -mr prints B/s. -multi adds the processes, whose number is not printed
+either::
 
     AES-128-CBC     527016.44k   978214.40k  1025175.27k
 """

@@ -20,12 +20,12 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.sampled_logs import (
     TRUNCATED_ROW,
     SampleSummary,
-    check_row_width,
     count_lines,
     read_chunks,
     summary_metrics,

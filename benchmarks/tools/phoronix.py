@@ -9,8 +9,8 @@ The log prints the runs of a result, then their mean::
     Average: 91.286 Seconds
 
 Each raw value is a run. A result is identified by its test with version, arguments and
-description; units that are not the metric's are the parameter ``scale``. Values of
-several systems in one file are of several parts.
+description; a unit other than the metric's is the parameter ``scale``. Each system of a
+file is a part.
 """
 
 from __future__ import annotations
@@ -278,6 +278,12 @@ def is_export(text: str) -> bool:
     )
 
 
+def _split_title(text: str) -> dict[str, str]:
+    """Return title, description and scale."""
+    match = _CSV_TITLE.fullmatch(text)
+    return match.groupdict("") if match else {}
+
+
 def _file_from_csv(text: str) -> PhoronixFile | None:
     """Return the content of an export by ``result-file-to-csv``."""
     heads = list(_CSV_HEAD.finditer(text))
@@ -298,12 +304,9 @@ def _file_from_csv(text: str) -> PhoronixFile | None:
             why = Sentence("this row is incomplete. Upload the complete file.")
             raise line_error_at(text, start, why)
         title, proportion, *values = cells
-        match = _CSV_TITLE.fullmatch(title)
         results.append(
             PhoronixResult(
-                **{name: word or "" for name, word in match.groupdict().items()}
-                if match
-                else {},
+                **_split_title(title),
                 proportion=proportion,
                 entries=tuple(
                     PhoronixEntry(system=system, value=value)
@@ -333,12 +336,9 @@ def _file_from_raw_csv(text: str) -> PhoronixFile | None:
             for name, *raw in csv.reader(takewhile(str.strip, rows))
             if any(raw)
         )
-        match = _CSV_TITLE.fullmatch(head["title"])
-        words = match.groupdict() if match else {}
         results.append(
             PhoronixResult(
-                title=words.get("title") or "",
-                description=words.get("description") or "",
+                **_split_title(head["title"]) | {"scale": ""},
                 proportion=HIGHER if head["direction"] == "Higher" else LOWER,
                 entries=entries,
             )

@@ -23,13 +23,13 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.sampled_logs import (
     ENERGY_METRICS,
     FACTORS,
     TRUNCATED_ROW,
-    check_row_width,
     count_lines,
     read_chunks,
     summarize,

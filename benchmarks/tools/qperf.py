@@ -26,7 +26,7 @@ LINES = LineScanner(
     r"(?: \([\d,]+\))? *(?=\n)",
     failed=r"(?P<failed>(?:[a-z_]+: )?(?:failed to|unable to|cannot|server: )[^\n]*)$",
 )
-RATES = {
+UNITS = {
     "bytes/sec": "B/s",
     "KB/sec": "kB/s",
     "MB/sec": "MB/s",
@@ -37,10 +37,18 @@ RATES = {
     "Mb/sec": "Mbit/s",
     "Gb/sec": "Gbit/s",
     "Tb/sec": "Tbit/s",
+    "ns": "ns",
+    "us": "us",
+    "ms": "ms",
+    "sec": "s",
 }
-TIMES = {"ns": "ns", "us": "us", "ms": "ms", "sec": "s"}
 GAP = 2
-METRICS = {"bw": "throughput", "recv_bw": "throughput", "send_bw": "sent throughput"}
+METRICS = {
+    "bw": "throughput",
+    "recv_bw": "throughput",
+    "send_bw": "sent throughput",
+    "latency": "latency",
+}
 _SIZE = re.compile(r"bytes|[KMG]iB")
 
 
@@ -69,13 +77,9 @@ class QperfRun(Draft):
     def _add(self, line: MatchedLine, case: dict[str, Parameter]) -> None:
         name, unit = line["name"], line["unit"]
         if metric := METRICS.get(name):
-            if unit not in RATES:
+            if unit not in UNITS:
                 raise line.parse_error('the unit "{unit}" is not known.', unit=unit)
-            self.add(metric, line.parse_amount(line["value"]), RATES[unit], **case)
-        elif name == "latency":
-            if unit not in TIMES:
-                raise line.parse_error('the unit "{unit}" is not known.', unit=unit)
-            self.add("latency", line.parse_amount(line["value"]), TIMES[unit], **case)
+            self.add(metric, line.parse_amount(line["value"]), UNITS[unit], **case)
 
 
 @parser("qperf printed no result.")

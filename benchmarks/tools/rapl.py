@@ -14,13 +14,13 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.sampled_logs import (
     ENERGY_METRICS,
     TRUNCATED_ROW,
     SampleSummary,
-    check_row_width,
 )
 from benchmarks.parsing.tool import Parameter, Tool
 from benchmarks.tools.power_csv import microseconds, split

@@ -14,6 +14,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.tool import (
@@ -93,8 +94,7 @@ class RedisRun(Draft):
 
     def _read_csv(self, line: MatchedLine) -> None:
         rate, *latencies = line["cells"].split('","')
-        if len(latencies) != len(self.columns):
-            raise line.parse_error("this row has other columns than its header.")
+        check_row_width(line, latencies, len(self.columns))
         test = line["csv"]
         self.add("request rate", line.parse_amount(rate), "1/s", test=test)
         for name, cell in zip(self.columns, latencies, strict=True):

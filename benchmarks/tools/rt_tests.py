@@ -16,6 +16,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     json_documents,
     json_number,
     json_section,
@@ -64,9 +65,7 @@ def _read_json(run: CyclictestRun, document: dict[str, Any]) -> None:
     for name, thread in json_section(document, "thread").items():
         for which, key in (("min", "min"), ("mean", "avg"), ("max", "max")):
             value = json_number(json_section(thread).get(key), key)
-            if value < 0:
-                raise ParseError("{what} is negative.", what=key)
-            run.add(f"latency {which}", value, "us", thread=int(name))
+            run.add(f"latency {which}", value, "us", thread=name)
 
 
 _JSON = r'\{[ \t]*+\n[ \t]*+"file_version": \d'
@@ -142,8 +141,7 @@ class OslatRun(Draft):
             self.parameters["workload"] = line["workload"]
         else:
             values = line["values"].split()
-            if len(values) != len(self.cores):
-                raise line.parse_error("this row has other columns than the cores.")
+            check_row_width(line, values, len(self.cores))
             for core, value in zip(self.cores, values, strict=True):
                 amount = line.parse_amount(value)
                 self.add(OSLAT_METRICS[line["which"]], amount, "us", core=int(core))

@@ -14,6 +14,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, Parameter, Tool
@@ -46,8 +47,7 @@ class RtlaRun(Draft):
         parts = _BARS.split(row["cells"].strip())
         for name, part in zip(PARTS, parts, strict=False):
             cells = part.split()
-            if len(cells) != COLUMNS:
-                raise row.parse_error("this row has other columns than its header.")
+            check_row_width(row, cells, COLUMNS)
             case: dict[str, Parameter] = {"part": name, "cpu": row.integer("cpu")}
             for which, cell in zip(("min", "mean", "max"), cells[1:], strict=True):
                 if cell != "-":

@@ -1,7 +1,7 @@
 """7-Zip's benchmark (``7z b``): compression and decompression with LZMA.
 
-Ratings are MIPS of a reference processor; usage is in % of one CPU. Read are the
-averages over all dictionaries. Speeds follow from the ratings::
+Ratings are MIPS of a reference processor; usage is in % of one CPU. Only
+the averages over all dictionaries are read. Speeds follow from the ratings::
 
     Avr:       293     9   3041    264  |       4047    10   3161    332
 """

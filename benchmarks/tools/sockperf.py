@@ -77,9 +77,7 @@ def _read_percentile(run: Draft, line: MatchedLine) -> None:
     if metric := SUMMARIES.get(line["rank"]):
         run.add(metric, value, "us")
     elif (rank := line["rank"].rpartition(" ")[2]) in RANKS:
-        percentile = float(rank)
-        whole = int(percentile) if percentile.is_integer() else percentile
-        run.add("latency percentile", value, "us", percentile=whole)
+        run.add("latency percentile", value, "us", percentile=float(rank))
 
 
 def _options(line: MatchedLine) -> Draft:

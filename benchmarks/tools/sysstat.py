@@ -1,7 +1,7 @@
 """sysstat: how busy a machine was, printed by sar, mpstat and iostat, also as JSON.
 
-Read are processor time, disks and network interfaces, as mean, minimum and maximum of
-all intervals; rows of averages are not used. The first report of iostat counts since
+Metrics of CPU, disks and network interfaces are the mean, minimum and maximum of all
+intervals; rows of averages are not used. The first report of iostat counts since
 the start of the machine and is excluded (also that of ``iostat -y``, which is not
 distinguishable). kB are 1024 B; sectors of sar have 512 B::
 
@@ -19,6 +19,7 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     json_documents,
     json_number,
+    json_rows,
     json_section,
     parser,
 )
@@ -66,7 +67,14 @@ COLUMNS = {
     "rxkB": ("network receive rate", "KiB/s", 1.0),
     "txkB": ("network send rate", "KiB/s", 1.0),
 }
-NAMES = {"CPU": "CPU", "Device": "device", "Device:": "device", "DEV": "device"}
+NAMES = {
+    "CPU": "CPU",
+    "Device": "device",
+    "Device:": "device",
+    "DEV": "device",
+    "IFACE": "interface",
+}
+IOSTAT_TITLES = ("avg-cpu:", "Device", "Device:")
 _HEADER = re.compile(r"Linux \S+ \((?P<host>[^)\n]*)\)[ \t]+\S+[ \t]+_\w+_", re.ASCII)
 _TIME = re.compile(r"\d\d:\d\d:\d\d(?: [AP]M)?|Average:", re.ASCII)
 _VALUE = re.compile(r"\d{1,15}(?:\.\d{1,6})?", re.ASCII)
@@ -86,7 +94,7 @@ class SysstatLog(Draft):
     def begin_table(self, columns: list[str]) -> None:
         self.columns = columns
         first = columns[0]
-        if first in ("avg-cpu:", "Device", "Device:"):
+        if first in IOSTAT_TITLES:
             self.is_iostat = True
             self.since_start = first not in self.tables
             self.tables.add(first)
@@ -97,8 +105,8 @@ class SysstatLog(Draft):
         columns = self.columns
         if columns[0] == "avg-cpu:":
             columns, instance, name = columns[1:], "all", "CPU"
-        elif columns[0] in (*NAMES, "IFACE"):
-            name = NAMES.get(columns[0], "interface")
+        elif columns[0] in NAMES:
+            name = NAMES[columns[0]]
             instance, cells, columns = cells[0], cells[1:], columns[1:]
         else:
             name = instance = ""
@@ -119,9 +127,7 @@ class SysstatLog(Draft):
     ) -> None:
         metric, unit, factor = known
         key = (metric, unit, name, instance)
-        if key not in self.summaries:
-            self.summaries[key] = SampleSummary()
-        self.summaries[key].append(value * factor)
+        self.summaries.setdefault(key, SampleSummary()).append(value * factor)
 
     def close(self) -> None:
         for (metric, unit, name, instance), summary in self.summaries.items():
@@ -175,7 +181,7 @@ def _read_line(log: SysstatLog, number: int, text: str) -> None:
     cells = line[time.end() :].split() if time else line.split()
     if not cells:
         return
-    is_table = cells[0] in ("avg-cpu:", "Device", "Device:") or (
+    is_table = cells[0] in IOSTAT_TITLES or (
         time and _is_header(cells) and len(cells) > 2
     )
     if is_table:
@@ -197,48 +203,36 @@ def _is_read(columns: list[str]) -> bool:
 def _read_json(output: str) -> list[SysstatLog]:
     logs: list[SysstatLog] = []
     for document in json_documents(output, r'\{"sysstat"'):
-        for host in json_section(document, "sysstat").get("hosts") or ():
-            log = SysstatLog(
-                facts={"host": str(json_section(host).get("nodename", ""))}
-            )
+        for host in json_rows(document["sysstat"], "hosts"):
+            log = SysstatLog(facts={"host": str(host.get("nodename", ""))})
             append_limited(logs, log)
             log.read_line(_read_reports, log, host)
     return logs
 
 
-def _read_reports(log: SysstatLog, host: Any) -> None:
-    for index, report in enumerate(json_section(host).get("statistics") or ()):
-        if not isinstance(report, dict):
-            continue
+def _read_reports(log: SysstatLog, host: dict[str, Any]) -> None:
+    for index, report in enumerate(json_rows(host, "statistics")):
         log.is_iostat = log.is_iostat or "avg-cpu" in report or "disk" in report
         if log.is_iostat and index == 0:
             continue
-        rows: list[tuple[str, object, dict[str, Any]]] = [
-            ("CPU", "all", json_section(report, "avg-cpu"))
-        ]
-        rows += [("CPU", row.get("cpu"), row) for row in _rows(report, "cpu-load")]
-        rows += [("CPU", row.get("cpu"), row) for row in _rows(report, "cpu-load-all")]
-        rows += [
-            ("device", row.get("disk_device"), row) for row in _rows(report, "disk")
-        ]
-        network = json_section(report, "network")
-        rows += [
-            ("interface", row.get("iface"), row) for row in _rows(network, "net-dev")
-        ]
-        for name, instance, row in rows:
-            for column, value in row.items():
-                if known := _known(name, str(instance), column):
-                    number = json_number(value, column)
-                    if number < 0:
-                        raise ParseError("{what} is negative.", what=column)
-                    log.add_sample(name, str(instance), known, number)
+        tables = (
+            ("CPU", "cpu", [{"cpu": "all", **json_section(report, "avg-cpu")}]),
+            ("CPU", "cpu", json_rows(report, "cpu-load")),
+            ("CPU", "cpu", json_rows(report, "cpu-load-all")),
+            ("device", "disk_device", json_rows(report, "disk")),
+            ("interface", "iface", json_rows(report.get("network"), "net-dev")),
+        )
+        for name, key, rows in tables:
+            for row in rows:
+                _read_json_row(log, name, str(row.get(key)), row)
 
 
-def _rows(section: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    rows = section.get(name)
-    return (
-        [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    )
+def _read_json_row(
+    log: SysstatLog, name: str, instance: str, row: dict[str, Any]
+) -> None:
+    for column, value in row.items():
+        if known := _known(name, instance, column):
+            log.add_sample(name, instance, known, json_number(value, column))
 
 
 @parser("No interval of sar, mpstat or iostat was found.")

@@ -15,12 +15,12 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.sampled_logs import (
     TRUNCATED_ROW,
     SampleSummary,
-    check_row_width,
     summary_metrics,
 )
 from benchmarks.parsing.tool import Tool

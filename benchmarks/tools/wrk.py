@@ -77,8 +77,7 @@ class WrkRun(Draft):
             if "Uncorrected" in title:
                 case["uncorrected"] = True
             for line in lines:
-                percent = line.parse_number(line["percent"])
-                case["percentile"] = int(percent) if percent.is_integer() else percent
+                case["percentile"] = line.parse_number(line["percent"])
                 self._add_time(line, "at", "latency percentile", **case)
 
     def _add_warnings(self) -> None:

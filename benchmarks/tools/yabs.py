@@ -1,8 +1,8 @@
 """YABS (yabs.sh): disk, network and Geekbench scores of a server.
 
 The script prints tables instead of the outputs of fio, iperf3 and Geekbench. Disk tests
-are random reads and writes, half each; MB and GB are decimal. Speeds of networks depend
-on the far side, so each location is a case::
+are random reads and writes, half each; MB are 1000 KiB. Speeds of networks depend on
+the remote server, so each location is a case::
 
     Read       | 5.28 MB/s     (1.3k) | 63.83 MB/s     (997)
 """
@@ -15,6 +15,7 @@ from benchmarks.parsing.parser_toolkit import (
     LineScanner,
     MatchedLine,
     append_limited,
+    check_row_width,
     parser,
 )
 from benchmarks.parsing.tool import DISK, NO_WORK_CLASS, Metric, Parameter, Tool
@@ -32,7 +33,8 @@ LINES = LineScanner(
 _BLOCK = re.compile(r"(\d+)([km])")
 _DISK = re.compile(r" *([\d.]+) ([KMG]B/s) +\([\d.]+k?\) *")
 _SPEED = re.compile(r" *([\d.]+) ([KMG]bits/sec) *")
-_RATES = {"KB/s": "kB/s", "MB/s": "MB/s", "GB/s": "GB/s"}
+# fio states KiB/s, which the script divides by powers of 1000.
+_KIBIBYTES = {"KB/s": 1, "MB/s": 1000, "GB/s": 1_000_000}
 _BITS = {"Kbits/sec": "kbit/s", "Mbits/sec": "Mbit/s", "Gbits/sec": "Gbit/s"}
 _SIZES = {"k": "KiB", "m": "MiB"}
 
@@ -61,8 +63,7 @@ class YabsRun(Draft):
 
     def _read_disk(self, line: MatchedLine) -> None:
         cells = [_DISK.fullmatch(cell) for cell in line["disk"].split("|")]
-        if len(cells) != len(self.blocks):
-            raise line.parse_error("this row has other columns than its header.")
+        check_row_width(line, cells, len(self.blocks))
         for block, cell in zip(self.blocks, cells, strict=True):
             if cell is None:
                 raise line.parse_error("a cell of this row is not a rate.")
@@ -72,8 +73,8 @@ class YabsRun(Draft):
                 "block": block,
                 "share": "50 %",
             }
-            rate = line.parse_amount(cell[1])
-            self.add("disk throughput", rate, _RATES[cell[2]], **case)
+            rate = round(line.parse_amount(cell[1]) * _KIBIBYTES[cell[2]], 2)
+            self.add("disk throughput", rate, "KiB/s", **case)
 
     def _read_speed(self, line: MatchedLine) -> None:
         case: dict[str, Parameter] = {
@@ -105,7 +106,6 @@ TOOL = Tool(
     homepage="https://github.com/masonr/yet-another-bench-script",
     metrics=(
         Metric("disk throughput", "MB/s", "higher", "disk", work_class=DISK),
-        # It depends on the far side.
         Metric(
             "network throughput",
             "Mbit/s",
@@ -117,7 +117,7 @@ TOOL = Tool(
     ),
     aliases=("yabs.sh",),
     labels=("{block}", "{location}", "{section}"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         r"# +Yet-Another-Bench-Script +#",

@@ -72,10 +72,8 @@ def _read(run: Draft, line: MatchedLine) -> None:
 
 
 def _add_tail(run: Draft, operation: str, rank: str, value: float) -> None:
-    number = float(rank)
-    percentile = int(number) if number.is_integer() else number
     case: dict[str, Parameter] = {"operation": operation.lower()}
-    run.add("latency percentile", value, "us", percentile=percentile, **case)
+    run.add("latency percentile", value, "us", percentile=float(rank), **case)
 
 
 def _read_go(run: Draft, line: MatchedLine) -> None:

@@ -456,3 +456,24 @@ def test_a_udp_rate_that_was_not_printed_is_the_default_or_unknown():
     assert fast == {"unknown"}
     (run,) = read(f"$ iperf3 -u -b 100M -c vm\n{text}")
     assert run.readings[0].parameters["bitrate"] == "100 Mbit/s"
+
+
+GOBONNIEGO = (
+    '{{"version":"1","start_time":"x","gobonniego_directory":"d",'
+    '"num_readers_and_writers":{},"disk_space_used_gib":1,"results":{}}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOBONNIEGO.format(2, 5),
+        GOBONNIEGO.format(2, "[1]"),
+        GOBONNIEGO.format("1e999", "[]"),
+        '{"sysstat":{"hosts":5}}\n',
+        '{"sysstat":{"hosts":[{"statistics":5}]}}\n',
+        '{"metrics":{"http_reqs":{"count":1e999,"rate":1},"http_req_duration":{}}}\n',
+    ],
+)
+def test_json_with_values_of_other_types_is_rejected(text):
+    assert {run.status for run in read(text)} == {"rejected"}
