@@ -19,7 +19,7 @@ COMMANDS = (
     ("list", "list the installed tools, and how to install the others"),
     ("run", "run installed tools, save their output and send it"),
     ("plan", "follow a plan of the server: take a slot and run its steps"),
-    ("check", "say without a server what would be read of files"),
+    ("check", "show what the server would read of files, without sending them"),
     ("push", "save the output of tools and send it"),
     ("power", "record a power meter of this machine and send the readings"),
     ("telemetry", "record the counters of a Hyper-V host and send them"),
@@ -61,23 +61,23 @@ def main(arguments: Optional[List[str]] = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    is_json = _has_json(parser)
+    is_added = _add_json_option(parser)
     options = parser.parse_args(words[1:])
-    Console.json = JsonReport(name) if options.json and not is_json else None
+    Console.json = JsonReport(name) if is_added and options.json else None
     code = _run(module, options)
     if Console.json:
         sys.stdout.write(Console.json.text(code) + "\n")
     return code
 
 
-def _has_json(parser: Parser) -> bool:
-    """Add the option --json; return whether the command has its own."""
+def _add_json_option(parser: Parser) -> bool:
+    """Add the option --json; return False if the command has its own."""
     try:
         text = "print the results as one JSON object"
         parser.add_argument("--json", action="store_true", help=text)
     except argparse.ArgumentError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _run(module: Any, options: argparse.Namespace) -> int:

@@ -24,36 +24,35 @@ import tempfile
 import zipfile
 from typing import Dict, List
 
+from agents.commands import check
+
 NAME = "virtlab-agent.pyz"
 SHEBANG = b"#!/usr/bin/env python3\n"
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 PINS_FOLDER = os.path.join(FOLDER, "pins")
 _DATE = (2010, 7, 29, 0, 0, 0)
 # This code is also valid in Python 2, which is the `python` of many old guests.
-_MAIN = b"""import sys
+_MAIN = """import sys
 
-if sys.version_info < (3, 6):
+if sys.version_info < (3, {minor}):
     version = "%d.%d" % tuple(sys.version_info[:2])
-    sys.exit("virtlab-agent needs Python 3.6 or newer; this is Python " + version)
+    sys.exit("{name} needs Python 3.{minor} or newer; this is Python " + version)
 from agents.__main__ import main
 
-sys.exit(main())
+sys.exit(main({arguments}))
 """
+_AGENT_MAIN = _MAIN.format(name="virtlab-agent", minor=6, arguments="")
+_READERS_MAIN = _MAIN.format(
+    name="virtlab-readers",
+    minor=check.OLDEST[1],
+    arguments='["check"] + sys.argv[1:]',
+)
 _NOT_PACKED = (
     "agents/build.py",
     "agents/kernels/static_build.py",
     "agents/kernels/probe.c",
 )
-READERS_NAME = "virtlab-readers.pyz"
-_READERS_MAIN = b"""import sys
-
-if sys.version_info < (3, 11):
-    version = "%d.%d" % tuple(sys.version_info[:2])
-    sys.exit("virtlab-readers needs Python 3.11 or newer; this is Python " + version)
-from agents.__main__ import main
-
-sys.exit(main(["check"] + sys.argv[1:]))
-"""
+READERS_NAME = check.READERS
 _READER_FILES = (
     *("agents/__init__.py", "agents/__main__.py", "agents/argument_parsing.py"),
     *("agents/console.py", "agents/errors.py", "agents/commands/__init__.py"),
@@ -93,7 +92,7 @@ class BuildError(Exception):
 
 
 def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
-    files = {"__main__.py": _MAIN}
+    files = {"__main__.py": _AGENT_MAIN.encode()}
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)
@@ -107,7 +106,7 @@ def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
 
 def build_readers() -> bytes:
     """Return the server's readers with the command `check`, as one program."""
-    files = {"__main__.py": _READERS_MAIN}
+    files = {"__main__.py": _READERS_MAIN.encode()}
     root = os.path.dirname(FOLDER)
     for pattern in _READER_FILES:
         for path in glob.glob(os.path.join(root, pattern)):
@@ -252,7 +251,9 @@ def main(arguments: List[str]) -> int:
     parser.add_argument("path", help="the file, or the folder of --windows")
     parser.add_argument("--with-binaries", default="", metavar="FOLDER")
     parser.add_argument("--windows", action="store_true")
-    parser.add_argument("--readers", action="store_true", help="of `check`")
+    parser.add_argument(
+        "--readers", action="store_true", help="pack the readers of `check`"
+    )
     options = parser.parse_args(arguments)
     if options.windows:
         return write_windows(options.path)

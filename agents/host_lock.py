@@ -1,4 +1,4 @@
-"""One measurement per host: a lock that all agents of a machine share.
+"""A lock that all agents of a machine share, so that one measurement runs at a time.
 
 `run` takes it exclusively, slots of a co-run share it. The operating system releases
 the lock of a killed process.
@@ -48,13 +48,11 @@ class HostLock:
 
     def __enter__(self) -> "HostLock":
         self._file: Any = _open(self.path)
-        is_told = False
-        while self._file is not None and not self._take():
-            if not is_told:
-                self.report(self._message())
-            is_told, self.is_ignored = True, self.is_forced
-            if self.is_forced:
-                break
+        if self._file is None or self._take():
+            return self
+        self.report(self._message())
+        self.is_ignored = self.is_forced
+        while not (self.is_forced or self._take()):
             time.sleep(_POLL_S)
         return self
 
@@ -66,13 +64,13 @@ class HostLock:
         return try_lock(self._file, self.is_shared) and not self._containers()
 
     def _containers(self) -> List[int]:
-        """Return agents in containers that measure, as far as this user sees them."""
+        """Return the measuring agents in containers that this user can see."""
         own = os.fstat(self._file.fileno())
         measuring = []
         for pid, inode in _holders():
             try:
                 other = os.stat("/proc/%d/root%s" % (pid, self.path))
-            except OSError:  # the process has ended, or belongs to somebody else
+            except OSError:  # the process has ended, or belongs to another user
                 continue
             is_other = (other.st_dev, other.st_ino) != (own.st_dev, own.st_ino)
             if is_other and other.st_ino == inode:
@@ -85,25 +83,23 @@ class HostLock:
         others = [pid for pid in pids + self._containers() if pid != os.getpid()]
         command = "/proc/%d/cmdline" % others[0] if others else ""
         words = (read_text_file(command) or "").split("\0")[1:]
-        holder = ""
+        message = "Another measurement runs on this host"
         if others:
-            holder = " (process %d: %s)" % (others[0], " ".join(words)[:100].strip())
+            message += " (process %d: %s)" % (others[0], " ".join(words)[:100].strip())
         if self.is_forced:
-            return (
-                "Another measurement runs on this host%s. Both are disturbed." % holder
-            )
-        return (
-            "Another measurement runs on this host%s. Waiting for its end; with "
-            "--force, this one would run at the same time and be marked." % holder
+            return message + ". Both are disturbed."
+        return message + (
+            ". Waiting for its end; with --force, this one would run at the same time "
+            "and be marked."
         )
 
 
 def _open(path: str) -> Optional[Any]:
-    """Open the file, which another user may have created; None if that is impossible.
+    """Open the file, or create it; return None if both are impossible.
 
-    Nothing is written, because another user may have created it as a link.
+    Another user may have created it as a link or a named pipe: do not follow a link, do
+    not block, and do not write.
     """
-    # A named pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     for extra in (0, os.O_CREAT):
         try:

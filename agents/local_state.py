@@ -29,7 +29,7 @@ def is_server_url(server: str) -> bool:
     return is_http and bool(parts.hostname) and is_port and is_plain and is_base
 
 
-def is_readable_on_the_way(server: str) -> bool:
+def sends_unencrypted(server: str) -> bool:
     """Return whether requests leave this machine without encryption."""
     parts = urlsplit(server)
     host = parts.hostname or ""

@@ -13,7 +13,7 @@ from agents.spool_delivery import MAX_RESPONSE_BYTES, count_phrase
 # Parsing usually takes two seconds.
 PARSING_TIMEOUT_S = 30.0
 _POLL_S = 0.3
-# Larger uploads are not kept in memory to ask again with them.
+# The output of larger uploads is not kept for repeated requests.
 _MAX_KEPT_BYTES = 256 * 1024
 _MAX_REASONS = 10
 READ, FAILED, REJECTED, UNKNOWN = "read", "failed", "rejected", "not read yet"
@@ -27,7 +27,7 @@ class UploadState(NamedTuple):
 
 
 class Uploads:
-    """The uploads of a command, by a name for people."""
+    """The uploads of a command, by a readable name."""
 
     def __init__(self) -> None:
         self.documents: Dict[str, Document] = {}
@@ -35,7 +35,7 @@ class Uploads:
 
     def add(self, name: str, document: Document) -> None:
         if len(document.get("output", "")) > _MAX_KEPT_BYTES:
-            document = {part: document.get(part) for part in ("key", "failed")}
+            document = {field: document.get(field) for field in ("key", "failed")}
         self.documents[name] = document
 
     def report(self, enrolment: Enrolment, console: Console) -> int:
@@ -52,18 +52,14 @@ class Uploads:
                     remaining and time.monotonic() < deadline_s and not is_measuring()
                 ):
                     time.sleep(_POLL_S)
+                    for name in remaining:
+                        self.states[name] = _state(client, self.documents[name])
                     remaining = [
-                        name for name in remaining if not self._is_read(client, name)
+                        name for name in remaining if self.states[name].state == UNKNOWN
                     ]
         except (TemporaryError, RefusedError):
             pass  # everything was sent; only the result of parsing is unknown
         return self._conclude(console)
-
-    def _is_read(self, client: Client, name: str) -> bool:
-        state = _state(client, self.documents[name])
-        if state.state != UNKNOWN:
-            self.states[name] = state
-        return state.state != UNKNOWN
 
     def _conclude(self, console: Console) -> int:
         counts = {READ: 0, FAILED: 0, REJECTED: 0, UNKNOWN: 0}
@@ -102,20 +98,21 @@ def _conclusion(counts: Dict[str, int], reasons: List[str]) -> Tuple[int, str]:
 
 def _state(client: Client, document: Document) -> UploadState:
     """Return how the server read an upload, from all of its runs."""
-    runs = client.send_once("GET", "runs/?key=" + document["key"]).get("results")
+    page = client.send_once("GET", "runs/?key=" + document["key"])
+    runs = page.get("results") or []
     if not runs and "output" in document:
         # The token may not read runs, but repeating the upload returns their status.
         body = json.dumps(document).encode()
         run = client.send_once("POST", "runs/", body, most_bytes=MAX_RESPONSE_BYTES)
         reason = "The server cannot parse it: %s" % run.get("url", "")
         runs = [dict(run, reason=reason)]
-    states = {str(run.get("status")): str(run.get("reason")) for run in runs or []}
+    states = {str(run.get("status")): str(run.get("reason")) for run in runs}
     if not states or "received" in states:
         return UploadState(UNKNOWN)
     for status in ("rejected", "quarantined"):
         if status in states:
             return UploadState(REJECTED, states[status])
-    failures = [str(run.get("failure")) for run in runs or [] if run.get("is_failed")]
+    failures = [str(run.get("failure")) for run in runs if run.get("is_failed")]
     if failures or document.get("failed"):
         return UploadState(FAILED, document.get("failed") or failures[0])
     return UploadState(READ)

@@ -13,11 +13,7 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit import body_limits
-from api.kit.composite_fields import (
-    JSONObject,
-    StrictSerializer,
-    validate_document,
-)
+from api.kit.composite_fields import JSONObject, StrictSerializer, validate_document
 from api.kit.errors import malformed_error, too_large_error
 from api.kit.fields import (
     ERROR_MESSAGES,

@@ -1,9 +1,8 @@
-"""Say without a server what Virtlab would read of files; `-` reads standard input.
+"""Show what the server would read of files; `-` reads standard input.
 
-Nothing is sent or saved. The readers are those of the server, which offers them as
-virtlab-readers.pyz: save it beside the agent, or run it alone. It needs Python 3.11 or
-newer, on any machine. Exit code 7 means that a file is not read, or only partly, or has
-results of several systems, which uploads must name.
+Nothing is sent or saved. The server offers its readers as virtlab-readers.pyz: save it
+beside the agent, or run it alone. It needs Python 3.11 or newer. Exit code 7 means that
+a file is not read, or only partly, or has results of several systems (see --part).
 
   virtlab-agent.pyz check results/*.txt composite.xml
   fio job.fio | virtlab-agent.pyz check --json -
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _readers() -> Any:
-    """Return the server's module; the agent itself runs on older Pythons without it."""
+    """Return the module `run_extraction` of the server."""
     if sys.version_info < OLDEST:
         raise AgentError(
             "check needs Python 3.11 or newer; this is Python %d.%d. Check the files "
@@ -63,7 +62,7 @@ def _readers() -> Any:
         return importlib.import_module("benchmarks.parsing.run_extraction")
     except ImportError:
         raise AgentError(
-            "The readers are a file of their own. Save https://SERVER/agent/%s of your "
+            "The readers are not in the agent. Save https://SERVER/agent/%s of your "
             "server in %s." % (READERS, os.path.dirname(beside))
         ) from None
 
@@ -71,12 +70,12 @@ def _readers() -> Any:
 def _checked(extraction: Any, name: str, options: argparse.Namespace) -> Document:
     content = _content(name)
     try:
-        found = extraction.extract_runs(
+        extracted = extraction.extract_runs(
             content, options.tool, options.locale, part=options.part
         )
     except importlib.import_module("benchmarks.errors").BenchmarksError as error:
         return {"name": name, "state": "rejected", "problem": str(error), "runs": []}
-    runs = [_document(run) for run in found]
+    runs = [_document(run) for run in extracted]
     rejected = [run for run in runs if run["problem"]]
     state = "partly" if rejected or any(map(_left_out, runs)) else "read"
     unassigned = [run for run in rejected if run["samples"]]
@@ -88,7 +87,9 @@ def _checked(extraction: Any, name: str, options: argparse.Namespace) -> Documen
 
 def _left_out(run: Document) -> List[str]:
     codes = ("left_out", "not_measured")
-    return [mark["message"] for mark in run["warnings"] if mark["code"] in codes]
+    return [
+        warning["message"] for warning in run["warnings"] if warning["code"] in codes
+    ]
 
 
 def _content(name: str) -> bytes:
@@ -121,7 +122,8 @@ def _document(run: Any) -> Document:
             for reading in run.readings
         ],
         "warnings": [
-            {"code": mark.code, "message": str(mark.message)} for mark in run.warnings
+            {"code": warning.code, "message": str(warning.message)}
+            for warning in run.warnings
         ],
         "facts": dict(run.facts),
     }
@@ -143,7 +145,8 @@ def _lines(file: Document) -> Iterator[str]:
         yield "  %s%s: %d runs, %d values" % (where, title, len(runs), values)
     lines = ["left out: " + r["problem"] for r in file["runs"] if not r["samples"]]
     lines += [text for run in file["runs"] for text in _left_out(run)]
-    marks = [mark["message"] for run in file["runs"] for mark in run["warnings"]]
-    lines += ["warning: " + text for text in marks if text not in lines]
+    warnings = [warning for run in file["runs"] for warning in run["warnings"]]
+    texts = [warning["message"] for warning in warnings]
+    lines += ["warning: " + text for text in texts if text not in lines]
     for line in list(dict.fromkeys(lines))[:MAX_SHOWN]:
         yield "  " + line

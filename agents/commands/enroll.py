@@ -23,10 +23,10 @@ from agents.console import Console
 from agents.errors import ServerRefusedError, ServerUnavailableError, UsageError
 from agents.local_state import (
     Enrolment,
-    is_readable_on_the_way,
     is_server_url,
     redact_password,
     save_enrolment,
+    sends_unencrypted,
 )
 
 _MAX_TOKEN_BYTES = 4096
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         console.message("Saved without contacting the server: %s" % path)
         return errors.DONE
     client = Client(enrolment.server, enrolment.token, retry_for_s=10)
-    if is_readable_on_the_way(server):
+    if sends_unencrypted(server):
         console.message(
             "Warning: %s is not https, so others on the network can read the token."
             % server

@@ -22,7 +22,7 @@ import argparse
 import os
 import random
 import uuid
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from agents import errors
 from agents.argument_parsing import int_between
@@ -130,16 +130,19 @@ def run(options: argparse.Namespace) -> int:
     uploads = Uploads()
     # `watch` must not send, and no other agent must measure here.
     lock = HostLock(console.message, is_forced=options.force, target=options.through)
-
-    def save(step: Any, measured: Any, order: Dict[str, int], name: str) -> None:
-        context = (study, machine.system, machine.facts, given, order)
-        document = run_document(step, measured, *context)
-        spool.save(document)
-        uploads.add(name, document)
-
+    failed = 0
     try:
         with lock, MeasuringLock():
-            failed = _measure(options, steps, through, path, lock, save, console)
+            for step, order, progress in _in_order(steps, options):
+                console.progress(progress)
+                measured = _measure(step, path, lock, through, console)
+                failed += bool(measured.execution.problem)
+                # The server refuses an empty output.
+                if order["repetition"] > 0 and measured.execution.output.strip():
+                    context = (study, machine.system, machine.facts, given, order)
+                    document = run_document(step, measured, *context)
+                    spool.save(document)
+                    uploads.add(progress, document)
     except KeyboardInterrupt:
         waiting = count_phrase(len(uploads.documents), "run", "waits", "wait")
         console.message("Interrupted. %s in the spool; see: spool send" % waiting)
@@ -150,36 +153,21 @@ def run(options: argparse.Namespace) -> int:
     return sent or (errors.FAILED if failed else errors.DONE)
 
 
-def _measure(
-    options: argparse.Namespace,
-    steps: List[Any],
-    through: Any,
-    path: Any,
-    lock: Any,
-    save: Callable[..., None],
-    console: Console,
-) -> int:
-    """Run all rounds; return the number of failed programs."""
+def _measure(step: Any, path: Any, lock: Any, through: Any, console: Console) -> Any:
+    """Run a step; report its warnings and its failure."""
     from agents.host_lock import FORCED
     from agents.measuring.timed_run import failure_message, measure
 
-    failed = 0
-    for step, order, progress in _in_order(steps, options):
-        console.progress(progress)
-        measured = measure(step, path)
-        if lock.is_ignored:
-            measured.warnings.append(FORCED)
-        if through:
-            measured = through.mark_local_facts(measured)
-        for warning in measured.warnings:
-            console.message("%s %s: %s" % (step.tool, step.name, warning))
-        if measured.execution.problem:
-            failed += 1
-            console.message(failure_message(step, measured))
-        # The server refuses an empty output.
-        if order["repetition"] > 0 and measured.execution.output.strip():
-            save(step, measured, order, progress)
-    return failed
+    measured = measure(step, path)
+    if lock.is_ignored:
+        measured.warnings.append(FORCED)
+    if through:
+        measured = through.mark_local_facts(measured)
+    for warning in measured.warnings:
+        console.message("%s %s: %s" % (step.tool, step.name, warning))
+    if measured.execution.problem:
+        console.message(failure_message(step, measured))
+    return measured
 
 
 def _in_order(

@@ -108,10 +108,7 @@ def _by_machine_code() -> Optional[Cpuid]:
 
 
 def cpuid_cycles() -> Optional[int]:
-    """Return about how many cycles CPUID takes; None if it cannot be measured.
-
-    Hypervisors intercept it: processors take below 500 cycles, guests above 1,000.
-    """
+    """Return about how many cycles CPUID takes; None if it cannot be measured."""
     is_64_bit = sys.maxsize > 2**32
     if platform.machine().lower() not in ("x86_64", "amd64") or not is_64_bit:
         return None
@@ -314,8 +311,9 @@ def file_indicators(root: str = "/") -> Indicators:
     def names(folder: str, *starts: str) -> List[str]:
         return [name for name in list_names(rooted(folder)) if name.startswith(starts)]
 
-    def texts(folder: str, name: str) -> List[str]:
-        paths = (os.path.join(folder, one, name) for one in names(folder, ""))
+    def texts(folder: str, *files: str) -> List[str]:
+        folders = [os.path.join(folder, name) for name in list_names(rooted(folder))]
+        paths = (os.path.join(inner, file) for inner in folders for file in files)
         return sorted(set(filter(None, map(text, paths))))
 
     environment = (text("proc/1/environ") or "").split("\0")
@@ -360,7 +358,8 @@ def file_indicators(root: str = "/") -> Indicators:
             name for name in CONTAINER_FILES if os.path.exists(rooted(name))
         ],
         **pci_indicators(rooted("sys/bus/pci/devices")),
-        "disk_models": disk_models(rooted("sys/block")),
+        # An SD card has a name instead of a model.
+        "disk_models": texts("sys/block", "device/model", "device/name"),
         "sensors": texts("sys/class/hwmon", "name")
         + texts("sys/class/thermal", "type"),
         "memory_controllers": texts(_CONTROLLERS, "mc_name"),
@@ -411,16 +410,6 @@ def _pci_indicators(devices: Iterable[Sequence[str]]) -> Indicators:
         if kind.startswith(_CHIPSET_CLASSES):
             chipset.add("%s:%s" % (vendor, device))
     return {"pci": sorted(vendors - {""}), "chipset": sorted(chipset)}
-
-
-def disk_models(folder: str) -> List[str]:
-    """Return the models of disks; an SD card has a name instead."""
-    paths = (
-        os.path.join(folder, disk, "device", name)
-        for disk in list_names(folder)
-        for name in ("model", "name")
-    )
-    return sorted({text for text in map(read_text_file, paths) if text})
 
 
 def s390_hypervisor(sysinfo: str) -> Optional[str]:

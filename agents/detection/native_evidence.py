@@ -39,7 +39,7 @@ _CHIPSET_VENDORS = (
     *("8086", "1022", "10de", "1106", "1039", "1d17", "14e4", "177d", "1b4b"),
     *("1def", "19e5", "1014", "106b", "13b5", "1957"),
 )
-# Sensors of processors and boards, which read registers that no hypervisor shows.
+# Sensors of processors and boards; hypervisors do not emulate their registers.
 _SENSORS = (
     *("coretemp", "k8temp", "k10temp", "fam15h_power", "zenpower", "x86_pkg_temp"),
     *("via_cputemp", "ibmpowernv", "scpi_sensors", "scmi_sensors", "apm_xgene"),
@@ -49,13 +49,13 @@ _FREQUENCY_DRIVERS = (
     *("intel_pstate", "intel_cpufreq", "amd-pstate", "acpi-cpufreq", "pcc-cpufreq"),
     *("powernow-k8", "cpufreq-dt", "apple-cpufreq", "powernv-cpufreq"),
 )
-# Memory controllers that firmware reports, also virtual firmware.
+# Memory controllers that firmware reports; virtual firmware may do so, too.
 _FIRMWARE_CONTROLLERS = ("ghes",)
 # CPUID takes 100 to 500 cycles; with a hypervisor, which intercepts it, above 1,000.
 _MAX_CPUID_CYCLES = 1000
 _SUBVOLUMES = ("btrfs", "zfs", "bcachefs")
-# Keys that only the agent's own evidence has. A table of lscpu and DMI has none: then
-# devices were not collected. Evidence of the agent without devices shows none.
+# The agent always collects some of these. Evidence without them is from a table of
+# lscpu and DMI texts, which has no devices.
 _AGENT_KEYS = ("system", "kernel", "version", "pci", "chipset")
 # Words in device trees of virtual boards.
 _VIRTUAL_BOARDS = ("dummy-virt", "virtio", "qemu", "xen", "firecracker")
@@ -127,15 +127,15 @@ def _hardware_doubts(evidence: Evidence) -> List[str]:
     emulated = [chip for chip in evidence.get("chipset") or [] if _is_emulated(chip)]
     if emulated:
         return ["Hypervisors emulate the chipset %s." % emulated[0]]
-    if has_hardware(evidence):
+    if _has_hardware(evidence):
         return []
     return [
-        "Nothing but the firmware's names shows real hardware: no chipset, temperature "
-        "sensor, memory controller or frequency driver was found."
+        "Only the firmware's names show real hardware: no chipset, temperature sensor, "
+        "memory controller or frequency driver was found."
     ]
 
 
-def has_hardware(evidence: Evidence) -> bool:
+def _has_hardware(evidence: Evidence) -> bool:
     """Return whether something other than the firmware's names shows real hardware."""
     if not any(name in evidence for name in _AGENT_KEYS):
         return _has_virtualization(evidence)
@@ -156,13 +156,13 @@ def has_hardware(evidence: Evidence) -> bool:
 
 
 def _has_virtualization(evidence: Evidence) -> bool:
-    """Return whether the processor offers virtualization, as guests rarely see it."""
+    """Return whether the processor offers virtualization, which guests rarely have."""
     is_x86 = bool(evidence.get("leaves"))
     return bool(evidence.get("dev_kvm") and (evidence.get("svm_vmx") or not is_x86))
 
 
 def _has_board(vendors: List[str]) -> bool:
-    """Return whether there are a chipset's vendor and another one, as of the board."""
+    """Return whether there are vendors of a chipset and of something else."""
     return len(vendors) > 1 and any(vendor in _CHIPSET_VENDORS for vendor in vendors)
 
 
@@ -179,7 +179,8 @@ def _environment_doubts(evidence: Evidence) -> List[str]:
         doubts.append("The kernel does not state whether it is a guest.")
     others = other_namespaces(evidence)
     if others:
-        doubts.append("Another namespace than the machine's: %s." % ", ".join(others))
+        names = ", ".join(others)
+        doubts.append("These namespaces are not those of the machine: %s." % names)
     mount = evidence.get("root_mount")
     if mount == []:
         doubts.append("The root folder is not a mount, as in a chroot.")

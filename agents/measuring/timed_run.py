@@ -296,7 +296,7 @@ def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
 
 
 def busiest_process(root: str = "/") -> List[str]:
-    """Return a sentence that names the process that uses most CPU time now, if any."""
+    """Return a sentence with the process that uses most CPU time, or []."""
     before = _process_ticks(root)
     time.sleep(IDLE_CHECK_S)
     spent = {

@@ -8,7 +8,7 @@ unit. Lines with the same ``run`` belong to one run, in which ``repetition`` cou
 Every other column is a parameter. JSON is a list of sample objects as in uploads, with
 the parameters in ``parameters``.
 
-A table without the columns ``metric`` and ``value`` may have a column for each metric,
+A table without the columns ``metric`` and ``value`` may have a column for each metric
 and a line for each run::
 
     boot time,kernel
@@ -157,12 +157,18 @@ def _lines(text: str, has_comma: bool, tool: Tool) -> Iterator[_Row]:
             if not any(cell.strip() for cell in cells):
                 continue
             line_text = lines[line - 1]
-            if metrics:
-                yield from _wide_row(
-                    columns, metrics, cells, has_comma, line, line_text
+            if len(cells) != len(columns):
+                why = Sentence(
+                    "the row has {n} columns, but the header has {columns}.",
+                    n=len(cells),
+                    columns=len(columns),
                 )
+                raise LineError(line, line_text, why)
+            fields = dict(zip(columns, map(str.strip, cells), strict=True))
+            if metrics:
+                yield from _metric_rows(fields, metrics, has_comma, line, line_text)
             else:
-                yield _row(columns, cells, has_comma, line, line_text)
+                yield _row(fields, has_comma, line, line_text)
     except csv.Error as error:
         line = start + max(reader.line_num, 1)
         raise LineError(line, lines[line - 1], str(error)) from None
@@ -192,7 +198,7 @@ def _columns(names: Sequence[str], line: int, shown_line: str) -> list[str]:
 
 
 def _metric_columns(names: Sequence[str], tool: Tool) -> list[str]:
-    """Return the columns named like metrics; [] if the table has rows of samples."""
+    """Return the columns of metrics; [] if the table has a line for each sample."""
     if set(map(normalize_name, names)) & set(REQUIRED_COLUMNS):
         return []
     known = {normalize_name(metric.name) for metric in tool.metrics}
@@ -200,17 +206,14 @@ def _metric_columns(names: Sequence[str], tool: Tool) -> list[str]:
     return metrics if len(set(names)) == len(names) else []
 
 
-def _wide_row(
-    columns: Sequence[str],
+def _metric_rows(
+    fields: dict[str, str],
     metrics: Sequence[str],
-    cells: Sequence[str],
     has_comma: bool,
     line: int,
     shown_line: str,
 ) -> Iterator[_Row]:
-    """Yield a sample for each metric of a line, which is a run of its own."""
-    _check_width(columns, cells, line, shown_line)
-    fields = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
+    """Yield a sample for each metric of a line."""
     values = {name: fields.pop(name) for name in metrics}
     run = fields.pop("run", "") or f"line {line}"
     parameters = {name: cell for name, cell in fields.items() if cell}
@@ -222,17 +225,7 @@ def _wide_row(
             yield _Row(run, sample, line)
 
 
-def _row(
-    columns: Sequence[str],
-    cells: Sequence[str],
-    has_comma: bool,
-    line: int,
-    shown_line: str,
-) -> _Row:
-    _check_width(columns, cells, line, shown_line)
-    fields = {
-        name: cell.strip() for name, cell in zip(columns, cells, strict=True) if cell
-    }
+def _row(fields: dict[str, str], has_comma: bool, line: int, shown_line: str) -> _Row:
     metric, value = fields.pop("metric", ""), fields.pop("value", "")
     if not metric or not value:
         raise LineError(
@@ -245,8 +238,8 @@ def _row(
         ),
     }
     run, repetition = fields.pop("run", ""), fields.pop("repetition", "")
-    if "unit" in fields or "unit" in columns:
-        sample["unit"] = fields.pop("unit", "")
+    if "unit" in fields:
+        sample["unit"] = fields.pop("unit")
     if repetition:
         count = _number(repetition, line, shown_line)
         if count != int(count) or not 1 <= count < 2**31:
@@ -255,18 +248,6 @@ def _row(
         sample["repetition"] = int(count)
     sample["parameters"] = {name: cell for name, cell in fields.items() if cell}
     return _Row(run, sample, line)
-
-
-def _check_width(
-    columns: Sequence[str], cells: Sequence[str], line: int, shown_line: str
-) -> None:
-    if len(cells) != len(columns):
-        why = Sentence(
-            "the row has {n} columns, but the header has {columns}.",
-            n=len(cells),
-            columns=len(columns),
-        )
-        raise LineError(line, shown_line, why)
 
 
 def _number(text: str, line: int, shown_line: str) -> float:

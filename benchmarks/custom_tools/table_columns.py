@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import orjson
 
+from benchmarks.custom_tools.sample_tables import SEPARATORS
 from benchmarks.errors import BenchmarksError
 from benchmarks.parsing.decoding import decode
 from benchmarks.units import find_unit
 
-SEPARATORS: Final = ",;\t"
 RESERVED: Final = {"run", "repetition"}
 MAX_ROWS: Final = 1000
 MAX_NUMBERS: Final = 20
@@ -60,7 +60,7 @@ def _csv_rows(content: str) -> list[dict[str, Any]]:
     lines = content.split("\n")[: MAX_ROWS + 1]
     separator = max(SEPARATORS, key=lines[0].count)
     try:
-        head, *rows = list(csv.reader(lines, delimiter=separator, strict=True))
+        head, *rows = csv.reader(lines, delimiter=separator, strict=True)
     except (csv.Error, ValueError):
         return []
     names = [name.strip() for name in head]

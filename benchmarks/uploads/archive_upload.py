@@ -236,11 +236,10 @@ def submit_file(
     request: ArchiveRequest,
     part: str = "",
 ) -> tuple[UploadReceipt, ...]:
-    """Store one file, or a part of it, with the fields of ``run_document``.
-
-    Raises BenchmarksError.
+    """Store a file, or a part of it, with the fields of ``run_document``.
 
     The upload key is derived from the content, so a repeated file is not stored again.
+    Raises BenchmarksError.
     """
     if member.refusal:
         raise member.refusal

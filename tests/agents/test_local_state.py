@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.local_state import MeasuringLock, is_measuring, is_readable_on_the_way
+from agents.local_state import MeasuringLock, is_measuring, sends_unencrypted
 from agents.spool_delivery import SpoolWatcher
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_watch_waits_for_the_measurement(spool, client, server):
 
 
 @pytest.mark.parametrize(
-    ("server", "is_readable"),
+    ("server", "is_unencrypted"),
     [
         ("https://virtlab.example.org", False),
         ("http://virtlab.example.org", True),
@@ -77,7 +77,5 @@ def test_watch_waits_for_the_measurement(spool, client, server):
         ("http://[::1]:8000", False),
     ],
 )
-def test_token_is_readable_on_the_way_to_another_machine_without_tls(
-    server, is_readable
-):
-    assert is_readable_on_the_way(server) is is_readable
+def test_only_requests_to_another_machine_need_encryption(server, is_unencrypted):
+    assert sends_unencrypted(server) is is_unencrypted
