@@ -5,6 +5,7 @@ from typing import Final
 
 from dashboard.charts.chart import (
     PANEL_HEIGHT_PX,
+    SERIES_COLORS,
     Chart,
     ChartAxis,
     LineStyle,
@@ -17,7 +18,6 @@ from dashboard.charts.chart import (
 LOG_FROM: Final = 4.0
 """Ratio of the highest to the lowest value for a logarithmic axis."""
 DASHES: Final = ("", "dash", "dot")
-COLORS: Final = 7
 
 
 def distribution_plot(
@@ -31,17 +31,19 @@ def distribution_plot(
     """
     values = [value for _name, points in samples for value, _share in points]
     low, high = min(values), max(values)
-    lines = [
+    lines = tuple(
         Points(
             name=name,
             x=[points[0][0], *(value for value, _share in points)],
             y=[0.0, *(share for _value, share in points)],
             color=series_color(index),
-            line=LineStyle(is_stepped=True, dash=DASHES[index // COLORS % 3]),
+            line=LineStyle(
+                is_stepped=True, dash=DASHES[index // SERIES_COLORS % len(DASHES)]
+            ),
             hover_texts=[name] * (len(points) + 1),
         )
         for index, (name, points) in enumerate(samples)
-    ]
+    )
     panel = Panel(
         x=ChartAxis(
             title=titles[0],
@@ -49,7 +51,7 @@ def distribution_plot(
             has_full_tick_labels=True,
         ),
         y=ChartAxis(title=titles[1], limits=(0, 1.06)),
-        series=tuple(lines),
+        series=lines,
         reference_lines=tuple(
             ReferenceLine(value=share, axis="y", label=label)
             for share, label in quantiles

@@ -100,22 +100,19 @@ def effect_bar(effect: FactorEffect, limit: float) -> dict[str, Any]:
     The axis is logarithmic, from 1 / ``limit`` to ``limit``.
     """
 
-    def span(start: float, end: float) -> tuple[str, str]:
-        low, high = (
-            50 + 50 * min(max(value / log(limit), -1.0), 1.0)
-            for value in sorted((start, end))
-        )
-        return f"{low:.2f}%", f"{high - low:.2f}%"
+    def position(log_effect: float) -> float:
+        return 50 + 50 * min(max(log_effect / log(limit), -1.0), 1.0)
 
     def whisker(margin: float | None) -> tuple[str, str] | None:
         if margin is None:
             return None
-        low, width = span(effect.log_effect - margin, effect.log_effect + margin)
-        return low, f"{float(low[:-1]) + float(width[:-1]):.2f}%"
+        low, high = effect.log_effect - margin, effect.log_effect + margin
+        return f"{position(low):.2f}%", f"{position(high):.2f}%"
 
+    low, high = sorted((position(0.0), position(effect.log_effect)))
     return {
         "side": "above" if effect.log_effect > 0 else "below",
-        "bar": span(0.0, effect.log_effect),
+        "bar": (f"{low:.2f}%", f"{high - low:.2f}%"),
         "whisker": whisker(effect.margin),
         "wide_whisker": whisker(effect.wide_margin),
     }
@@ -259,9 +256,11 @@ def effect_ranking_chart(
     the axis at 1 / ``limit`` and ``limit``.
     """
     effects: list[FactorEffect] = [row["effect"] for row in rows]
-    bar_ends = [
-        min(max(exp(effect.log_effect), 1 / limit), limit) for effect in effects
-    ]
+
+    def on_axis(log_effect: float) -> float:
+        return min(max(exp(log_effect), 1 / limit), limit)
+
+    bar_ends = [on_axis(effect.log_effect) for effect in effects]
     bars, labels, whiskers = [], [], []
     for is_clear in (True, False):
         positions = [
@@ -293,24 +292,24 @@ def effect_ranking_chart(
                     label_side="right" if is_right else "left",
                 )
             )
-    for name, width in (("wide_margin", 1.0), ("margin", 2.5)):
-        rows_with_margin = [
-            (position, effect.log_effect, margin)
-            for position, effect in enumerate(effects)
-            if (margin := getattr(effect, name)) is not None
-        ]
-        if rows_with_margin:
+    for margins, width in (
+        ([effect.wide_margin for effect in effects], 1.0),
+        ([effect.margin for effect in effects], 2.5),
+    ):
+        intervals = {
+            position: (effect.log_effect - margin, effect.log_effect + margin)
+            for position, (effect, margin) in enumerate(
+                zip(effects, margins, strict=True)
+            )
+            if margin is not None
+        }
+        if intervals:
             whiskers.append(
                 Points(
-                    x=[bar_ends[position] for position, *_ in rows_with_margin],
-                    y=[position for position, *_ in rows_with_margin],
-                    low=[
-                        max(exp(x - half), 1 / limit)
-                        for _p, x, half in rows_with_margin
-                    ],
-                    high=[
-                        min(exp(x + half), limit) for _p, x, half in rows_with_margin
-                    ],
+                    x=[bar_ends[position] for position in intervals],
+                    y=list(intervals),
+                    low=[on_axis(low) for low, _high in intervals.values()],
+                    high=[on_axis(high) for _low, high in intervals.values()],
                     interval_axis="x",
                     interval_width=width,
                     symbol=VERTICAL_STROKE,

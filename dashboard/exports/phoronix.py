@@ -52,10 +52,10 @@ def composite_xml(
     description: str,
     lab: str,
     moment: str,
-    systems: Iterable[ExportedSystem],
+    systems: Sequence[ExportedSystem],
     cells: Iterable[ExportedCell],
 ) -> str:
-    """Return the file; raise ParseError without any result.
+    """Return the file; raise ParseError if there are no results.
 
     ``moment`` is "2026-11-28 10:00:00".
     """
@@ -109,16 +109,17 @@ def _components(**values: str) -> str:
 
 
 def _result(cell: ExportedCell) -> PhoronixResult:
+    parameters = cell.parameters
     if cell.tool != phoronix.TOOL.slug:
-        stated = [cell.metric]
-        stated += [f"{name}: {value}" for name, value in cell.parameters.items()]
+        stated = [f"{name}: {value}" for name, value in parameters.items()]
         return PhoronixResult(
             title=cell.tool_title,
-            description=" - ".join(filter(None, [*stated, cell.conditions])),
+            description=" - ".join(
+                filter(None, [cell.metric, *stated, cell.conditions])
+            ),
             scale=cell.unit,
             proportion=PROPORTIONS.get(cell.better, ""),
         )
-    parameters = cell.parameters
     stated = [parameters.get("description", ""), cell.conditions]
     return PhoronixResult(
         identifier=parameters.get("test", ""),

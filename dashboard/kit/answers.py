@@ -19,9 +19,21 @@ AXIS_END: Final = 125
 TICKS: Final = (0, 25, 50, 75, 100, 125)
 
 
-def _position(percent: float) -> str:
+def position(percent: float) -> str:
     # CSS needs a decimal point in every language.
-    return f"{100 * min(max(percent, 0), AXIS_END) / AXIS_END:.2f}%"
+    return f"{_share_of_axis(percent):.2f}%"
+
+
+def range_bar(low: float, high: float) -> dict[str, Any]:
+    return {
+        "x": position(low),
+        "width": f"{_share_of_axis(high) - _share_of_axis(low):.2f}%",
+        "is_beyond": high > AXIS_END,
+    }
+
+
+def _share_of_axis(percent: float) -> float:
+    return 100 * min(max(percent, 0), AXIS_END) / AXIS_END
 
 
 def answer(
@@ -34,8 +46,8 @@ def answer(
     return {
         "sentence": sentence,
         "rows": [_row(*subject) for subject in subjects],
-        "ticks": [(_position(tick), formatting.number(tick), tick) for tick in TICKS],
-        "native": _position(100),
+        "ticks": [(position(tick), formatting.number(tick), tick) for tick in TICKS],
+        "native": position(100),
     }
 
 
@@ -52,10 +64,8 @@ def _row(name: str, url: str, synthesis: Synthesis) -> dict[str, Any]:
         "detail": evidence.range_kind(synthesis),
         "labs": evidence.labs_text(synthesis.lab_count),
         "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength]),
-        "x": _position(low),
-        "width": f"{float(_position(high)[:-1]) - float(_position(low)[:-1]):.2f}%",
-        "points": [_position(100 * exp(point)) for point in points],
-        "is_beyond": high > AXIS_END,
+        **range_bar(low, high),
+        "points": [position(100 * exp(point)) for point in points],
         "is_hollow": synthesis.is_single_runs,
     }
 

@@ -37,10 +37,7 @@ from dashboard.wording import (
 )
 
 register = template.Library()
-EXPORT_FORMATS = (
-    *(("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")),
-    ("xml", "Phoronix"),
-)
+EXPORT_FORMATS = {"csv": "CSV", "json": "JSON", "tex": "LaTeX", "xml": "Phoronix"}
 
 FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "plotly_figure": plotly_renderer.plotly_figure,
@@ -233,7 +230,7 @@ def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
     return {
         "files": [
             (reverse("dashboard:comparison-file", args=[*arguments, form]), form, name)
-            for form, name in EXPORT_FORMATS
+            for form, name in EXPORT_FORMATS.items()
         ],
         "paper": reverse("dashboard:paper", args=arguments),
         "query": context.request.GET.urlencode(),

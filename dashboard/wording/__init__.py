@@ -253,6 +253,11 @@ def slot_text(slot: str) -> str:
     return str(AGGREGATE_NAMES.get(slot) or _("VM %(slot)s") % {"slot": slot})
 
 
+def lower_first(text: str) -> str:
+    """Return the text with a lower-case first letter, unless it is an acronym."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 def scenario_name(scenario: str) -> str:
     return str(SCENARIO_NAMES.get(scenario, scenario))
 

@@ -11,6 +11,7 @@ from benchmarks.models import System
 from dashboard import wording
 from dashboard.kit import formatting
 
+# Outside of this range, "75% slower" is harder to read than "25% of the speed".
 HALF, TWICE = 0.5, 2.0
 
 
@@ -42,7 +43,7 @@ def pair_sentence(
         _("%(comparison)s in %(component)s")
         % {
             "comparison": _comparison(median(values), margin),
-            "component": _component(component),
+            "component": wording.lower_first(wording.component_name(component)),
         }
         for component, values in sorted(
             ratios.items(), key=lambda entry: rank_by_order(COMPONENTS, entry[0])
@@ -64,7 +65,7 @@ def pair_sentence(
 def _comparison(ratio: float, margin: float) -> str:
     if abs(ratio - 1) <= margin:
         return _("equally fast")
-    if ratio > TWICE or ratio < HALF:
+    if not HALF <= ratio <= TWICE:
         return _("%(factor)s times as fast") % {
             "factor": formatting.number(ratio, ".2g")
         }
@@ -72,8 +73,3 @@ def _comparison(ratio: float, margin: float) -> str:
     if ratio < 1:
         return _("%(difference)s slower") % difference
     return _("%(difference)s faster") % difference
-
-
-def _component(name: str) -> str:
-    text = wording.component_name(name)
-    return text if text.isupper() else text[:1].lower() + text[1:]

@@ -45,7 +45,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         hosted = System.objects.select_related("host")
         baseline = systems.get(baseline_id) or hosted.get(pk=baseline_id)
 
-    assessment, ratio = row.result.assessment, verdicts.ratio_text(row, show)
+    ratio = verdicts.ratio_text(row, show)
     interval = verdicts.displayed_interval(row, show)
     shown_systems = filter(None, (system, baseline))
     names = wording.system_names([*systems.values(), *shown_systems])
@@ -59,6 +59,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
 
     extremes = verdicts.ratio_range_text(row, show)
     summary = ratio or extremes
+    assessment = row.result.assessment if summary else None
     if extremes and show != MEASURED_VALUE:
         main, meaning = extremes, _meaning(row, show)
     missing_reason = ""
@@ -77,25 +78,20 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         )
     flagged_cell_ids = [cell_id, *_baseline_cells(study, row, chosen_baseline)]
     flags = visible_flags(viewer, cells__in=flagged_cell_ids).distinct()
-    reasons = [*_reasons(row), machine_models.model_text(row, cell)] if summary else []
-    named = " ".join(assessment.sentences) if assessment and summary else ""
+    named = " ".join(assessment.sentences) if assessment else ""
     return {
         "row": row,
         "lines": tuple(lines.items()),
         "main": main,
         "meaning": meaning,
         "interval": interval,
-        "sign": verdicts.verdict_sign(assessment.verdict)
-        if assessment and summary
-        else "",
-        "verdict": verdicts.verdict_with_scope(assessment)
-        if assessment and summary
-        else "",
-        "reasons": [*filter(None, reasons)],
+        "sign": verdicts.verdict_sign(assessment.verdict) if assessment else "",
+        "verdict": verdicts.verdict_with_scope(assessment) if assessment else "",
+        "reasons": _reasons(row, cell) if summary else [],
         "missing_reason": missing_reason,
         "failed": failed_text(row) if row.result.n else "",
         "bar": bar,
-        "flags": [flag for flag in flags if str(flag.message) not in named],
+        "flags": [flag for flag in flags if flag.message not in named],
     }
 
 
@@ -146,7 +142,7 @@ def _meaning(row: ComparisonRow, show: str) -> str:
     }.get(row.result.ratio_kind, _("of the reference system's performance"))
 
 
-def _reasons(row: ComparisonRow) -> tuple[str, ...]:
+def _reasons(row: ComparisonRow, cell: Cell) -> list[str]:
     assessment, result = row.result.assessment, row.result
     # If the systems are comparable, the table's columns already show the differences.
     caution = (
@@ -156,9 +152,11 @@ def _reasons(row: ComparisonRow) -> tuple[str, ...]:
     )
     if assessment is None:
         reason = result.reason if result.energy else ""
-        return tuple(filter(None, [wording.translate_text(reason), *caution]))
-    advice = [wording.translate_text(assessment.advice)] if assessment.advice else []
-    return (*verdicts.verdict_reasons(row), *caution, *advice)
+        texts = [wording.translate_text(reason), *caution]
+    else:
+        advice = wording.translate_text(assessment.advice)
+        texts = [*verdicts.verdict_reasons(row), *caution, advice]
+    return [*filter(None, [*texts, machine_models.model_text(row, cell)])]
 
 
 def _baseline_cells(

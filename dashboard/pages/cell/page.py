@@ -1,7 +1,8 @@
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -32,6 +33,7 @@ from benchmarks.comparison.cell_details import (
     width_advice,
 )
 from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.comparison_table import SEPARATOR
 from benchmarks.custom_tools.declaration import LAB_SEPARATOR
 from benchmarks.models import Cell, Run, Study, System
 from benchmarks.parsing.tool import find_percentile
@@ -53,6 +55,7 @@ from dashboard.pages.cell.chart_sections import (
 from dashboard.pages.cell.sessions import session_section
 from dashboard.wording import machine_models, state_names, verdicts
 from dashboard.wording.comparability import comparability_details
+from dashboard.wording.pairs import HALF, TWICE
 
 MAX_RUNS_PER_SIDE = 300  # 90,000 pairs
 # Cells in these states are baselines themselves, so they have no verdict.
@@ -183,7 +186,7 @@ def _side(
     if shape := _shape_text(cell):
         if cell.n < MIN_RUNS:
             shape = _("distribution of the samples: %(shape)s") % {"shape": shape}
-        shape = f"{_capital(shape)}."
+        shape = f"{capfirst(shape)}."
         if not samples.is_ordered:
             note = _(
                 "The start times are unknown, so the order of the runs was "
@@ -232,15 +235,12 @@ def _host_name(cell: Cell) -> str:
 
 
 def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
-    label = row.case.label
-    is_acronym = label[1:2].isupper()  # "CPU load, read", but "block read"
     values = {
         "platform": _host_name(cell) if cell.system.is_native else cell.system.platform,
-        "case": (label[:1] if is_acronym else label[:1].lower())
-        + label[1:].replace(" · ", ", "),
+        "case": wording.lower_first(row.case.label).replace(SEPARATOR, ", "),
     }
     if not cell.n:
-        return _capital(
+        return capfirst(
             _("%(case)s on %(platform)s: no value, because all runs failed.") % values
         )
     # Even with two modes, a verdict is possible: every run may be slower than native.
@@ -252,7 +252,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         sentence = _("%(verdict)s. No single value describes the baseline: %(shape)s")
         values["said"] = sentence % {**values, "shape": _shape_text(baseline)}
     if "said" in values:
-        return _capital(_("%(case)s on %(platform)s: %(said)s.") % values)
+        return capfirst(_("%(case)s on %(platform)s: %(said)s.") % values)
 
     result = row.result
     if result.ratio_kind == "scaling":
@@ -261,7 +261,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
             "of one machine alone in %(case)s"
         )
     elif result.ratio_kind == "slowdown":
-        values["slot"] = _capital(wording.slot_of_total(row.slot, row.vms))
+        values["slot"] = capfirst(wording.slot_of_total(row.slot, row.vms))
         template = _(
             "%(slot)s on %(platform)s reaches %(percent)s of the performance of one "
             "VM alone in %(case)s"
@@ -284,21 +284,17 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
             result.state
         ) or wording.translate_text(result.reason)
         if result.state == "no_speed":  # the reason names the kind of metric
-            values["why"] = _lower_first(wording.translate_text(result.reason)).rstrip(
-                "."
-            )
-        return _capital(_("%(case)s on %(platform)s: %(value)s (%(why)s).") % values)
+            values["why"] = wording.lower_first(
+                wording.translate_text(result.reason)
+            ).rstrip(".")
+        return capfirst(_("%(case)s on %(platform)s: %(value)s (%(why)s).") % values)
     values["percent"] = formatting.ratio_percent(result.ratio or 0.0, result.interval)
     return f"{template % values}{_verdict_clause(result.assessment)}."
 
 
-# Outside of this range, "75% slower" is harder to read than "25% of the speed".
-SIMPLE_RATIOS: Final = (0.5, 2.0)
-
-
 def _native_comparison(ratio: float, difference: str) -> str:
     """Return the template of a comparison with native; ``difference`` is from 100%."""
-    if not SIMPLE_RATIOS[0] <= ratio <= SIMPLE_RATIOS[1]:
+    if not HALF <= ratio <= TWICE:
         return _(
             "%(platform)s reaches %(percent)s of native speed in %(tool)s, %(case)s"
         )
@@ -309,14 +305,6 @@ def _native_comparison(ratio: float, difference: str) -> str:
             "%(platform)s is %(difference)s slower than native in %(tool)s, %(case)s"
         )
     return _("%(platform)s is %(difference)s faster than native in %(tool)s, %(case)s")
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _verdict_text(assessment: CellAssessment | None) -> str:
@@ -350,7 +338,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
         parts.append(_("You don't have permission to view the runs of the baseline."))
     if row.result.reason != MATCH_SENTENCE:  # the headline already describes the pair
         parts.append(wording.translate_text(row.result.reason))
-    return _capital(" ".join(filter(None, parts)))
+    return capfirst(" ".join(filter(None, parts)))
 
 
 def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
@@ -367,7 +355,7 @@ def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
             continue
         if trust := run_trust(run.clock, run.facts, **facts):
             return _("%(trust)s (see run %(run)s): %(sentence)s") % {
-                "trust": _capital(str(state_names.CLOCK_TRUSTS[cell.clock_trust])),
+                "trust": capfirst(str(state_names.CLOCK_TRUSTS[cell.clock_trust])),
                 "run": run.pk,
                 "sentence": wording.translate_text(
                     figures_sentence(trust) if state == "suspect" else trust.sentence

@@ -164,7 +164,7 @@ def build_claim(
     # The correction for multiple tests may remove a verdict despite a clear interval.
     if assessment.verdict != assessment.direction and assessment.sentences:
         why = wording.translate_text(assessment.sentences[0]).rstrip(".")
-        verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"
+        verdict = f"{verdict} ({wording.lower_first(why)})"
     if assessment.scope:
         values = {"verdict": verdict, "scope": wording.translate_text(assessment.scope)}
         verdict = _("%(verdict)s, %(scope)s") % values

@@ -9,12 +9,14 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import (
     CaseGroup,
     Column,
     ComparisonTable,
     Fact,
     HeadLevel,
+    Median,
     medians,
 )
 from benchmarks.comparison.filters_and_order import VERDICTS, cell_verdict
@@ -67,13 +69,20 @@ class ComparisonPage:
     metric_count: int
     """The number of metrics, primary or not."""
 
+    @cached_property
+    def _found_table(self) -> ComparisonTable:
+        return search_rows(self.table, self.form.selection.search)
+
+    @cached_property
+    def _medians_by_system(self) -> Mapping[int, Median]:
+        return medians(self._found_table.cells)
+
     @property
     def metrics_switch(self) -> dict[str, Any] | None:
-        """The link to all metrics, or back to the primary ones; None if all are."""
-        shown = {(row.case.tool, row.case.metric) for row in self.table.cells}
+        """The link to all metrics or to the primary ones; None if all are shown."""
         if self.form.selection.metrics == ALL_METRICS:
             return {"query": query_string(self.form.query, metrics=""), "count": 0}
-        if len(shown) == self.metric_count:
+        if _metric_count(self.table.cells) == self.metric_count:
             return None
         query = query_string(self.form.query, metrics=ALL_METRICS)
         return {"query": query, "count": self.metric_count}
@@ -106,13 +115,10 @@ class ComparisonPage:
         show, table = self.form.selection.quantity, self.table
         if not table.ratio_count or show == MEASURED_VALUE:
             return []
-        medians_by_system = medians(
-            search_rows(table, self.form.selection.search).cells
-        )
         write = formatting.overhead if show == OVERHEAD else formatting.ratio
         return [
             {"text": write(entry.ratio), "n": entry.n, "is_edge": column.is_edge}
-            if (entry := medians_by_system.get(column.system_id))
+            if (entry := self._medians_by_system.get(column.system_id))
             else {"n": 0, "is_edge": column.is_edge}
             for column in table.head.columns
         ]
@@ -122,10 +128,9 @@ class ComparisonPage:
         """The median of each platform and the number of verdicts, in a sentence."""
         if self.is_energy:
             return ""
-        entries = medians(search_rows(self.table, self.form.selection.search).cells)
         by_platform: dict[str, list[float]] = {}
         for column in self.table.head.columns:
-            if entry := entries.get(column.system_id):
+            if entry := self._medians_by_system.get(column.system_id):
                 by_platform.setdefault(column.platform, []).append(entry.ratio)
         counts = Counter(verdict.verdict for verdict in self._charted_verdicts)
         reference = self.reference
@@ -200,9 +205,8 @@ class ComparisonPage:
         """The chart without hover texts; None if there are too many cells."""
         if not 0 < self.table.ratio_count <= MAX_CHART_CELLS:
             return None
-        table = search_rows(self.table, self.form.selection.search)
         return comparison_chart(
-            table,
+            self._found_table,
             self.form.selection.quantity,
             has_hover_texts=False,
             cell_verdicts=self.cell_verdicts,
@@ -288,8 +292,12 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         table=table,
         cell_verdicts=cell_verdicts,
         verdict_scopes=verdicts.verdict_scopes_text(scopes),
-        metric_count=len({(row.case.tool, row.case.metric) for row in rows}),
+        metric_count=_metric_count(rows),
     )
+
+
+def _metric_count(rows: Iterable[ComparisonRow]) -> int:
+    return len({(row.case.tool, row.case.metric) for row in rows})
 
 
 # Column widths for which the style sheet has a class.

@@ -30,6 +30,7 @@ from benchmarks.models import Case, Study
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit import formatting
+from dashboard.kit.answers import position, range_bar
 from dashboard.kit.comparison_form import FilterMenu
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.prefilled_links import TARGET_RUNS, PrefilledLinks, plannable_tools
@@ -38,9 +39,7 @@ from dashboard.wording import evidence
 from dashboard.wording.comparability import COMPARABILITY_TEXTS
 from dashboard.wording.evidence import platform_range_text, work_summary_text
 
-STRIP_END: Final = 1.25
-"""The end of the axis of a strip, as a ratio to bare metal."""
-STRIP_TICKS: Final = (0.0, 0.5, 1.0)
+STRIP_TICKS: Final = (0, 50, 100)
 MAX_STRIPS: Final = 6
 
 
@@ -51,14 +50,11 @@ class CrossStudyPage:
 
     @property
     def strip_ticks(self) -> list[tuple[str, str]]:
-        return [
-            (_position(tick), formatting.number(round(100 * tick)))
-            for tick in STRIP_TICKS
-        ]
+        return [(position(tick), formatting.number(tick)) for tick in STRIP_TICKS]
 
     @property
     def native_position(self) -> str:
-        return _position(1.0)
+        return position(100)
 
     @property
     def summary(self) -> str:
@@ -363,29 +359,16 @@ def _has_too_few_runs(cell: CrossStudyCell | None) -> bool:
 
 
 def _strips(summary: WorkClassSummary) -> list[dict[str, Any]]:
-    """Return the range and mean of each platform as positions on an axis, best first.
-
-    Positions are texts, because CSS needs a decimal point in every language.
-    """
+    """Return the positions of the range and mean of each platform, best first."""
     return [
         {
             "name": platform.name,
-            "x": _position(platform.low),
-            "width": f"{max(_share(platform.high) - _share(platform.low), 0):.2f}%",
-            "mean": _position(exp(platform.log_mean)),
+            "mean": position(100 * exp(platform.log_mean)),
             "is_hollow": platform.is_single_run,
-            "is_beyond": platform.high > STRIP_END,
+            **range_bar(100 * platform.low, 100 * platform.high),
         }
         for platform in summary.ranges[:MAX_STRIPS]
     ]
-
-
-def _share(ratio: float) -> float:
-    return 100 * min(max(ratio, 0.0), STRIP_END) / STRIP_END
-
-
-def _position(ratio: float) -> str:
-    return f"{_share(ratio):.2f}%"
 
 
 def _work_cell(

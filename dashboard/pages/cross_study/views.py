@@ -62,9 +62,8 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
     return {
         "pair": pair,
         "comparability": comparability_details(pair.first.study, pair.comparability),
-        "sides": sides,
+        "sides": [(wording.system_name(side.system), side) for side in sides],
         "names": names,
-        "full_names": [wording.system_name(side.system) for side in sides],
         "answer": pair_sentence(*names, ratios, pair.margin),
         "is_emulated": any(side.system.is_emulated for side in sides),
         "swapped": f"?{urlencode(keys)}",

@@ -321,11 +321,12 @@ class DeclarationForm:
         symbols = [*query.getlist("unit"), *[""] * len(names)]
         metrics = []
         for index, (name, unit) in enumerate(zip(names, symbols, strict=False)):
-            found = units.find_unit(unit)
-            better = "lower" if found and found.dimension == "time" else "higher"
-            given: dict[str, Any] = {"name": name, "unit": unit, "better": better}
-            traits = {"traits": [] if index else ["is_primary"]}
-            metrics.append(_metric_form(index, {**(given if name else {}), **traits}))
+            values: dict[str, Any] = {"traits": [] if index else ["is_primary"]}
+            if name:
+                found = units.find_unit(unit)
+                better = "lower" if found and found.dimension == "time" else "higher"
+                values |= {"name": name, "unit": unit, "better": better}
+            metrics.append(_metric_form(index, values))
         return cls(CustomToolForm(), metrics)
 
     @classmethod

@@ -92,13 +92,13 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
         if not assessment.is_assessed
     )
     names = short_names(first_system, second_system)
+    full_names = tuple(form.system_names[system.pk] for system in form.pinned)
     common_reasons, count = next(iter(withheld.most_common(1)), ((), 0))
     return {
         "chooser": form,
         "names": names,
         "answer": _answer(rows, form, names, margin),
-        "first_system": first_system,
-        "second_system": second_system,
+        "full_names": full_names if full_names != names else (),
         "groups": groups,
         "verdicts": dict(
             Counter(assessment.verdict for assessment in assessments).most_common()

@@ -142,7 +142,7 @@ def preview_files(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
 
 
 def _declare_url(lab: Lab, preview: Mapping[str, Any]) -> str:
-    """Return the page that declares the columns of an unknown table; "" without any."""
+    """Return the URL that declares the columns of an unknown table; "" without any."""
     columns = preview.get("columns", ())
     query = urlencode(
         [
@@ -211,7 +211,7 @@ def preview_file(
 
 
 def _parts(runs: Sequence[ExtractedRun]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a file that has several, each with what describes it."""
+    """Yield the parts of a file with several parts, and facts about their systems."""
     names = dict.fromkeys(run.part for run in runs if run.part and run.readings)
     for name in names if len(names) > 1 else ():
         own = [run for run in runs if run.part == name]
@@ -222,7 +222,7 @@ def _parts(runs: Sequence[ExtractedRun]) -> Iterator[dict[str, Any]]:
 
 
 def _left_out(runs: Iterable[ExtractedRun]) -> Iterator[ReadProblem]:
-    """Yield why runs or numbers of a file are not among its results."""
+    """Yield the reasons why runs or numbers of a file are not among its results."""
     for run in runs:
         if run.problem:
             yield ReadProblem.from_error(run.problem)
@@ -234,7 +234,7 @@ def _left_out(runs: Iterable[ExtractedRun]) -> Iterator[ReadProblem]:
 def _tally(
     runs: Iterable[ExtractedRun], has_parts: bool
 ) -> Iterator[tuple[str, str, dict[str, int]]]:
-    """Yield part, tool, and how often each benchmark of the tool was run."""
+    """Yield the number of runs of each benchmark, by part and tool."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
         if run.problem:
@@ -340,8 +340,11 @@ def store_files(
             "", times=times, tool=hints.tool, locale=hints.locale
         )
         part = request.POST.get("part", "").replace("\0", "")[:MAX_PART]
-        outcome: dict[str, Any] = {"index": file.index, "name": file.name}
-        outcome["part"] = part
+        outcome: dict[str, Any] = {
+            "index": file.index,
+            "name": file.name,
+            "part": part,
+        }
         try:
             submissions = submit_file(agent, file, target, archive_request, part)
         except BenchmarksError as error:

@@ -227,12 +227,7 @@ def add_system(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
         description = read_system_form(upload_lab.lab, request.POST.dict())
         system, _is_new = register_system(lab=upload_lab.lab, description=description)
     except BenchmarksError as error:
-        if is_from_script(request):
-            return fragment_response(
-                request, error.status, problem=wording.translate_text(error.sentence)
-            )
-        messages.error(request, wording.translate_text(error.sentence))
-        return redirect(upload_lab.upload_url())
+        return _error_response(request, upload_lab, error)
     if not is_from_script(request):
         return redirect(upload_lab.upload_url(system=str(system.pk)))
     hosts = upload_system_choices(upload_lab.lab)
@@ -252,15 +247,21 @@ def add_study(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
         slug = slugify(fields["title"])[:100].strip("-") or "study"
         study, _is_new = save_study(lab=lab, slug=slug, title=fields["title"])
     except BenchmarksError as error:
-        problem = wording.translate_text(error.sentence)
-        if is_from_script(request):
-            return fragment_response(request, error.status, problem=problem)
-        messages.error(request, problem)
-        return redirect(upload_lab.upload_url())
+        return _error_response(request, upload_lab, error)
     if not is_from_script(request):
         return redirect(upload_lab.upload_url(study=study.slug))
     context = {"studies": open_studies(lab), "chosen": study.slug, "lab": lab}
     return render(request, "upload/_studies.html", context)
+
+
+def _error_response(
+    request: HttpRequest, upload_lab: UploadLab, error: BenchmarksError
+) -> HttpResponse:
+    problem = wording.translate_text(error.sentence)
+    if is_from_script(request):
+        return fragment_response(request, error.status, problem=problem)
+    messages.error(request, problem)
+    return redirect(upload_lab.upload_url())
 
 
 urlpatterns = [

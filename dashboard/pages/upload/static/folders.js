@@ -23,7 +23,7 @@ const uploadFolders = (() => {
     fields.set("do", "folder");
     fields.set("name", name);
     fields.set("number", String((count += 1)));
-    fields.set("study", document.getElementById("target-study")?.value ?? "");
+    fields.set("study", document.getElementById("target-study").value);
     const [unit] = unitsIn(name);
     if (unit?.part) {
       fields.set("is_part", "1");
@@ -141,5 +141,5 @@ const uploadFolders = (() => {
     return folder ? unit.folder : say("no-system");
   };
 
-  return { registerSystems, systemOf, systemName, LEFT_OUT };
+  return { includedEntries, registerSystems, systemOf, systemName, LEFT_OUT };
 })();

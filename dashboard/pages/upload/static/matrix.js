@@ -1,4 +1,4 @@
-/* What will be stored: a table of systems and tools with the number of repetitions. */
+/* Preview of what will be stored: the number of repetitions by system and tool. */
 (() => {
   const { form, list, find, say, unitsOf } = upload;
   const target = find("[data-matrix]");
@@ -6,9 +6,8 @@
   /* Map each system to its tools, and each tool to the runs of its benchmarks. */
   const countRuns = () => {
     const systems = new Map();
-    for (const entry of list.querySelectorAll("[data-tally]")) {
-      const isIncluded = "stored" in entry.dataset || find("[data-include]", entry)?.checked;
-      if (!isIncluded) continue;
+    for (const entry of uploadFolders.includedEntries()) {
+      if (!entry.dataset.tally) continue;
       const tally = JSON.parse(entry.dataset.tally);
       for (const unit of unitsOf(entry)) {
         const name = uploadFolders.systemName(unit);

@@ -65,6 +65,22 @@ const createUploader = (form) => {
       request.send(fields);
     });
 
+  /* When a form that adds an option to a menu is submitted, replace the menu's options. */
+  const refillOnSubmit = (formId, menu, problem, onRefilled) => {
+    document.getElementById(formId).addEventListener("submit", async (event) => {
+      event.preventDefault();
+      try {
+        menu.replaceChildren(await send(event.target.action, new FormData(event.target)));
+        problem.hidden = true;
+        onRefilled();
+        menu.focus();
+      } catch (error) {
+        problem.textContent = error.message;
+        problem.hidden = false;
+      }
+    });
+  };
+
   /* Return the reason of a failure: browsers also fail for changed or removed files. */
   const failureReason = async (error, { file }) => {
     try {
@@ -98,5 +114,5 @@ const createUploader = (form) => {
     }
   };
 
-  return { say, enqueue, send, failureReason, followProcessing };
+  return { say, enqueue, send, refillOnSubmit, failureReason, followProcessing };
 };

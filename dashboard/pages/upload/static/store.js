@@ -104,7 +104,7 @@
     find("[data-banner-waiting]").hidden = true;
   });
 
-  /* Say at the top of the page what was stored. Its link is the next step. */
+  /* Show at the top of the page how many files were stored, and a link to the comparison. */
   const showBanner = (kind, counts) => {
     const banner = find("[data-banner]");
     banner.className = `note note-${kind}`;

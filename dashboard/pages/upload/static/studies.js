@@ -1,6 +1,6 @@
 /* The study menu: its last entry opens a field for the title of a new study. */
 (() => {
-  const { find, send } = upload;
+  const { find, refillOnSubmit } = upload;
   const studies = document.getElementById("target-study");
   const newStudy = find("[data-new-study]");
   const NEW = "+";
@@ -12,17 +12,7 @@
   };
   studies.addEventListener("change", showField);
 
-  document.getElementById("new-study").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const problem = find("[data-study-problem]");
-    try {
-      studies.replaceChildren(await send(event.target.action, new FormData(event.target)));
-      problem.hidden = true;
-      studies.focus();
-      studies.dispatchEvent(new Event("change", { bubbles: true }));
-    } catch (error) {
-      problem.textContent = error.message;
-      problem.hidden = false;
-    }
-  });
+  refillOnSubmit("new-study", studies, find("[data-study-problem]"), () =>
+    studies.dispatchEvent(new Event("change", { bubbles: true })),
+  );
 })();

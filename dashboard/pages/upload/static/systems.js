@@ -1,6 +1,6 @@
 /* The system menu: systems of the chosen study come first; a new system can be added. */
 (() => {
-  const { find, say, send } = upload;
+  const { find, say, refillOnSubmit } = upload;
   const studies = document.getElementById("target-study");
   const systems = document.getElementById("target-system");
 
@@ -8,7 +8,7 @@
     const selected = systems.value;
     find("[data-measured]", systems)?.remove();
     const options = [...systems.querySelectorAll("[data-studies]")].filter((option) =>
-      option.dataset.studies.split(" ").includes(studies?.value),
+      option.dataset.studies.split(" ").includes(studies.value),
     );
     if (!options.length) return;
     const group = document.createElement("optgroup");
@@ -18,21 +18,11 @@
     systems.firstElementChild.after(group);
     systems.value = selected;
   };
-  studies?.addEventListener("change", groupByStudy);
+  studies.addEventListener("change", groupByStudy);
   groupByStudy();
 
-  document.getElementById("new-system").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const problem = find("[data-system-problem]");
-    try {
-      systems.replaceChildren(await send(event.target.action, new FormData(event.target)));
-      groupByStudy();
-      problem.hidden = true;
-      find("[data-new-system]").open = false;
-      systems.focus();
-    } catch (error) {
-      problem.textContent = error.message;
-      problem.hidden = false;
-    }
+  refillOnSubmit("new-system", systems, find("[data-system-problem]"), () => {
+    groupByStudy();
+    find("[data-new-system]").open = false;
   });
 })();

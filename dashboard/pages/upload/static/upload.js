@@ -7,7 +7,7 @@ const upload = (() => {
   /* Maps each entry of the list to its file; an archive has several entries. */
   const sourceOf = new WeakMap();
 
-  /* What of an entry is stored with one system: the file, or each of its parts. */
+  /* The units of an entry, each stored with one system: the file, or each of its parts. */
   const unitsOf = (entry) => {
     const { folder } = entry.dataset;
     const parts = [...entry.querySelectorAll("[data-part]")];
