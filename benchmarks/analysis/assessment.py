@@ -193,7 +193,7 @@ WIDENED_BY_CORRECTION: Final = template(
     "This result alone would have a verdict, but correction for the {n} results that "
     "were tested together widens its interval."
 )
-NARROWER: Final = template("More runs can narrow the interval enough.")
+MORE_RUNS: Final = template("With more runs, the verdict can pass the correction.")
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
 ENERGY_PHRASES: Final = {
@@ -258,11 +258,11 @@ class CellAssessment:
             reason if sentence in PAIRING_SENTENCES else sentence
             for sentence in self.sentences
         )
+        advice = self.advice
         # The baseline of one of several VMs is not native.
-        is_run_missing = reason.startswith(NO_RUN_ALONE) and self.advice
-        others = "ran it alone" in reason
-        alone = Sentence(STATE_SETTINGS if others else RUN_ALONE)
-        advice = alone if is_run_missing else self.advice
+        if advice and reason.startswith(NO_RUN_ALONE):
+            has_others = "ran it alone" in reason
+            advice = Sentence(STATE_SETTINGS if has_others else RUN_ALONE)
         return replace(self, sentences=tuple(sentences), advice=advice)
 
 
@@ -536,7 +536,9 @@ def _advice(assessments: AssessmentArrays, row: int) -> str:
         if assessments.verdict[row] == direction:
             return ""
         numbers = _numbers(assessments, row)
-        return join_sentences([Sentence(NARROWER), run_advice(numbers, is_longer=True)])
+        return join_sentences(
+            [Sentence(MORE_RUNS), run_advice(numbers, is_longer=True)]
+        )
     if not gates and _design(assessments, row) in SESSION_INTERVAL_DESIGNS:
         return _session_advice(assessments, row)
     sides = _side_gates(assessments, row)
@@ -545,38 +547,26 @@ def _advice(assessments: AssessmentArrays, row: int) -> str:
 
 def _session_advice(assessments: AssessmentArrays, row: int) -> str:
     designed = assessments.design_intervals
-    sessions_needed = int(assessments.sessions_needed[row])
-    own_count, baseline_count, shared_count = _session_counts(designed, row)
-    parts = []
-    if is_separate := _design(assessments, row) not in (
-        SessionDesign.SHARED,
-        SessionDesign.TWO_SHARED,
-    ):
-        parts.append(Sentence(TOGETHER_INSTEAD, least=REPEATED_SESSIONS))
-    if not sessions_needed and is_separate:
-        noisy = Sentence(SEPARATE_SESSIONS_TOO_NOISY, n=MAX_SESSIONS)
-        return join_sentences([*parts, noisy])
-    if not sessions_needed:
-        return Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS, least=REPEATED_SESSIONS)
-    if is_separate:
-        needed = Sentence(
-            SEPARATE_SESSIONS_TO_DECIDE,
-            n=sessions_needed,
-            own=own_count,
-            other=baseline_count,
-        )
+    needed = int(assessments.sessions_needed[row])
+    own, other, shared = _session_counts(designed, row)
+    least = REPEATED_SESSIONS
+    if _design(assessments, row) in (SessionDesign.SHARED, SessionDesign.TWO_SHARED):
+        parts = [
+            Sentence(SESSIONS_TO_DECIDE, n=needed, there=shared, least=least)
+            if needed
+            else Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS, least=least)
+        ]
     else:
-        needed = Sentence(
-            SESSIONS_TO_DECIDE,
-            n=sessions_needed,
-            there=shared_count,
-            least=REPEATED_SESSIONS,
-        )
-    parts.append(needed)
+        parts = [
+            Sentence(TOGETHER_INSTEAD, least=least),
+            Sentence(SEPARATE_SESSIONS_TO_DECIDE, n=needed, own=own, other=other)
+            if needed
+            else Sentence(SEPARATE_SESSIONS_TOO_NOISY, n=MAX_SESSIONS),
+        ]
     between, within = designed.between_sd[row], designed.within_sd[row]
     # More runs per session would not help if the scatter of runs explains less than
     # half of the variance between sessions.
-    if 2 * within**2 < between**2:
+    if needed and 2 * within**2 < between**2:
         parts.append(Sentence(SESSIONS_DIFFER, sd=100 * float(between)))
     return join_sentences(parts)
 

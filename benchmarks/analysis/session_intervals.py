@@ -105,8 +105,8 @@ def _interleaved_scope(n: int, day: str, *, is_paired: bool) -> Sentence:
     return Sentence("in {n} interleaved blocks", n=n)
 
 
-# Blocks replace runs if their differences have at most this share of the variance of
-# independent sides: then both sides share a disturbance.
+# Both sides share a disturbance if the differences of blocks have at most this share of
+# the variance of independent sides.
 MAX_OWN_SHARE: Final = 0.6
 
 
@@ -127,7 +127,6 @@ class SharedBlocks:
     """Interleaved blocks of shared sessions, one entry per entry of `SharedSessions`.
 
     ``runs`` are statistics of blocks relative to the ratio (n is 0 without blocks).
-    ``is_disturbed`` means that both sides share most of their variance.
     """
 
     runs: RunStatistics
@@ -135,7 +134,7 @@ class SharedBlocks:
     later_share: Floats
     is_alternating: NDArray[np.bool_]
     is_paired: NDArray[np.bool_]
-    is_disturbed: NDArray[np.bool_]
+    is_disturbance_shared: NDArray[np.bool_]
 
     @staticmethod
     def variance_and_df(
@@ -155,7 +154,7 @@ class SharedBlocks:
 
     @property
     def has_verdict(self) -> NDArray[np.bool_]:
-        return self.has_blocks & self.is_disturbed
+        return self.has_blocks & self.is_disturbance_shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,21 +29,17 @@ FEW: Final = Gate.SINGLE_RUN | Gate.TWO_RUNS | Gate.FEW_RUNS
 NEVER_ASSESSED: Final = (
     Gate.NATIVE | Gate.UNDIRECTED | Gate.NO_SPEED | Gate.SCALING | Gate.SLOWDOWN
 )
-UNPAIRED: Final = (
-    Gate.NO_BASELINE
-    | Gate.AMBIGUOUS_BASELINE
-    | Gate.OTHER_PARAMETERS
-    | Gate.UNIT_MISMATCH
+PAIRING_SENTENCES: Final = frozenset(
+    GATE_SENTENCES[gate]
+    for gate in (
+        *(Gate.NO_BASELINE, Gate.AMBIGUOUS_BASELINE, Gate.OTHER_PARAMETERS),
+        *(Gate.UNIT_MISMATCH, Gate.STALE_BASELINE, Gate.NO_SPEED),
+    )
 )
-PAIRING_GATES: Final = UNPAIRED | Gate.STALE_BASELINE | Gate.NO_SPEED
-PAIRING_SENTENCES: Final = {
-    GATE_SENTENCES[gate]: gate for gate in Gate if gate & PAIRING_GATES
-}
 OF_ONE_READING: Final = (
     Gate.NO_RUNS | Gate.ZERO | Gate.FLAGGED | Gate.CLOCK_SUSPECT | Gate.BEING_CHECKED
 )
 """Reasons that also matter if each machine is one reading."""
-NOT_TOGETHER: Final = Gate.UNREPEATED | Gate.ORDER_CONFOUNDED | Gate.STALE_BASELINE
 # Reasons that block a verdict come first.
 GATE_ORDER: Final = (
     *(Gate.BEING_CHECKED, Gate.NATIVE, Gate.NO_SPEED, Gate.UNDIRECTED),
@@ -225,11 +221,14 @@ ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
     ),
     Gate.WITHIN_METER_ERROR: template("Use one power meter for both systems."),
 }
-OTHERWISE: Final = Gate.UNIT_MISMATCH | Gate.UNTIMED
-"""Gates that need no new runs if the stored ones can be corrected."""
+CORRECTABLE: Final = Gate.UNIT_MISMATCH | Gate.UNTIMED
 CAUSE_FIRST: Final = (
-    *(Gate.ZERO, Gate.FLAGGED, Gate.CLOCK_SUSPECT),
-    *(Gate.BIMODAL, Gate.DRIFT, Gate.PERIODIC),
+    Gate.ZERO
+    | Gate.FLAGGED
+    | Gate.CLOCK_SUSPECT
+    | Gate.BIMODAL
+    | Gate.DRIFT
+    | Gate.PERIODIC
 )
 SIDES: Final = (
     Sentence("this system"),
@@ -275,8 +274,8 @@ NO_FACTS: Final = SideFacts()
 class ReasonNumbers:
     """Numbers of a result for its reasons.
 
-    ``runs_needed`` is per side, 0 if `MAX_RUNS` are not enough, or unless
-    ``is_estimated``. ``order`` is positive if the result ran
+    ``runs_needed`` is per side; 0 means that `MAX_RUNS` are not enough, or without
+    ``is_estimated`` that the number is unknown. ``order`` is positive if the result ran
     after its baseline, negative if before.
     """
 
@@ -403,21 +402,18 @@ def reason_advice(
         return to_sentence(GATE_ADVICE[gate], {"side": side})
     if gate in ADVICE_BEFORE_RUNS:
         before = to_sentence(ADVICE_BEFORE_RUNS[gate], {"side": side})
-        then = run_advice(numbers)
-        if gate in CAUSE_FIRST:
-            then = Sentence(THEN_RUN, least=_least(numbers))
-        elif gate & OTHERWISE:
-            then = Sentence(OTHERWISE_RUN, least=_least(numbers))
-        return join_sentences([before, then])
+        run = THEN_RUN if gate & CAUSE_FIRST else RUN
+        run = OTHERWISE_RUN if gate & CORRECTABLE else run
+        return join_sentences([before, Sentence(run, least=_least(numbers))])
     is_hopeless = numbers.is_estimated and not numbers.runs_needed
     # Without an interval, there is none to report.
     if gate == Gate.NO_INTERVAL or (is_hopeless and gates & Gate.NO_INTERVAL):
-        then = Sentence(THEN_RUN, least=_least(numbers))
-        return join_sentences([Sentence(FIND_VARIATION), then])
-    if is_hopeless and not gate & NOT_TOGETHER:
-        then = Sentence(THEN_RUN, least=_least(numbers))
-        return join_sentences([Sentence(TOO_NOISY, n=MAX_RUNS), then])
-    return run_advice(numbers)
+        before = Sentence(FIND_VARIATION)
+    elif is_hopeless:
+        before = Sentence(TOO_NOISY, n=MAX_RUNS)
+    else:
+        return run_advice(numbers)
+    return join_sentences([before, Sentence(THEN_RUN, least=_least(numbers))])
 
 
 def run_advice(numbers: ReasonNumbers, *, is_longer: bool = False) -> str:
@@ -436,7 +432,7 @@ def _least(numbers: ReasonNumbers) -> int:
 
 
 def runs_range(numbers: ReasonNumbers) -> tuple[int, int]:
-    """Return between which numbers of runs per side the need lies.
+    """Return the lowest and highest likely number of runs needed per side.
 
     The number of runs is proportional to the variance, whose 80 % interval follows from
     its degrees of freedom.

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.verdicts import Verdict
-from benchmarks.comparison.comparison_row import (
-    NOT_COMPARED_YET,
-    ComparisonResult,
-    ComparisonRow,
-    State,
-)
+from benchmarks.comparison.comparison_row import NOT_COMPARED_YET, ComparisonRow, State
 from benchmarks.comparison.row_queries import comparison_rows
 from benchmarks.comparison.study_verdicts import primary_cases_of_rows, study_verdicts
 from benchmarks.comparison.system_comparability import ON_OTHER_MACHINES
@@ -92,7 +87,9 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
     native_runs = result.baseline_n or native.get(row.case.id, 0)
     if not native_runs:
         yield Sentence("no native run of this test")
-    yield from _missing_runs(result, native_runs)
+    if result.state in ON_OTHER_MACHINES and assessment:
+        yield from assessment.sentences[:1]
+    yield from _missing_runs(result.n, native_runs)
     if result.state == State.MISSING and result.reason:
         yield result.reason
     if assessment is None:
@@ -105,10 +102,8 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
         )
 
 
-def _missing_runs(result: ComparisonResult, native_runs: int) -> Iterator[str]:
-    if result.state in ON_OTHER_MACHINES and result.assessment:
-        yield from result.assessment.sentences[:1]
-    missing_runs, missing_native_runs = WELCH_RUNS - result.n, WELCH_RUNS - native_runs
+def _missing_runs(runs: int, native_runs: int) -> Iterator[str]:
+    missing_runs, missing_native_runs = WELCH_RUNS - runs, WELCH_RUNS - native_runs
     if missing_runs > 0 and missing_native_runs > 0:
         yield Sentence(
             "{n} more runs and {m} more native runs",

@@ -193,7 +193,9 @@ def test_new_runs_follow_the_removal_of_the_cause(gate):
 
 
 def test_runs_are_at_least_as_many_as_before():
-    assert "at least 6 runs each" in advice(Gate.ORDER_CONFOUNDED, runs_needed=0)
+    assert "at least 6 runs each" in advice(
+        Gate.ORDER_CONFOUNDED, runs_needed=0, is_estimated=False
+    )
 
 
 def test_the_number_of_runs_to_make_comes_first():
