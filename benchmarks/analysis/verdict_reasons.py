@@ -404,7 +404,8 @@ def reason_advice(
         before = to_sentence(ADVICE_BEFORE_RUNS[gate], {"side": side})
         run = THEN_RUN if gate & CAUSE_FIRST else RUN
         run = OTHERWISE_RUN if gate & CORRECTABLE else run
-        return join_sentences([before, Sentence(run, least=_least(numbers))])
+        then = to_sentence(run, {"least": _least(numbers)})
+        return join_sentences([before, then])
     is_hopeless = numbers.is_estimated and not numbers.runs_needed
     # Without an interval, there is none to report.
     if gate == Gate.NO_INTERVAL or (is_hopeless and gates & Gate.NO_INTERVAL):
