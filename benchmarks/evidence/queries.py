@@ -74,6 +74,7 @@ _BY_SYSTEM: Final = f"""
     FROM {{effects}} {_FROM}
     WHERE {VISIBLE_STUDY_SQL} AND effect.work_class <> ''
           AND (%(studies)s::bigint[] IS NULL OR study.id = ANY(%(studies)s))
+          AND (%(hosts)s::bigint[] IS NULL OR effect.host_id = ANY(%(hosts)s))
     GROUP BY effect.hypervisor, effect.work_class, effect.host_id, effect.machine_id,
              effect.study_id, measured_by, benchmark.tool, benchmark.metric,
              benchmark.component, effect.exclusion, is_doubtful, effect.system_id,
@@ -187,6 +188,7 @@ def averages_by_question(
     parameters: dict[str, Any] = {
         "labs": labs,
         "studies": None,
+        "hosts": None,
         **_columns(questions),
     }
     with connection.cursor() as cursor:
@@ -203,12 +205,14 @@ def study_averages_by_question(
     viewer: Viewer,
     questions: Collection[Question] | None = None,
     studies: Collection[int] | None = None,
+    hosts: Collection[int] | None = None,
 ) -> dict[Question, list[StudyAverage]]:
     """Return the results of all visible studies by question, in one query."""
     parameters: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
         **_columns(questions or ()),
         "studies": None if studies is None else sorted(studies),
+        "hosts": None if hosts is None else sorted(hosts),
     }
     with connection.cursor() as cursor:
         effects = _EFFECTS if questions is None else _REQUESTED

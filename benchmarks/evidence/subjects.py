@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from benchmarks.evidence.queries import (
     study_averages_by_question,
 )
 from benchmarks.evidence.synthesis import Synthesis, screened_syntheses
-from benchmarks.models import Effect, Host, Study, System
+from benchmarks.models import Effect, EffectSummary, Host, Study, System
 from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer
 
@@ -39,6 +39,11 @@ class OptionUse(NamedTuple):
     name: str
     values: tuple[str, ...]
     study_count: int
+
+
+class MachineName(NamedTuple):
+    slug: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,11 @@ def visible_effects(viewer: Viewer, **filters: Any) -> Any:
     return Effect.objects.filter(
         visible_studies(viewer, "study__"), study__deleted_at=None, **filters
     ).order_by()
+
+
+def visible_summaries(viewer: Viewer) -> Any:
+    summaries = EffectSummary.objects.visible_to(viewer)
+    return summaries.filter(study__deleted_at=None).order_by()
 
 
 def measured_studies(viewer: Viewer) -> list[StudyInfo]:
@@ -139,11 +149,28 @@ def visible_machines(viewer: Viewer) -> list[Machine]:
     return _machines(Host.objects.filter(pk__in=ids).select_related("lab"))
 
 
+def compared_machines(viewer: Viewer) -> list[MachineName]:
+    """Return machines and machine models with results relative to native, by title."""
+    compared = visible_summaries(viewer).exclude(work_class="")
+    ids = compared.filter(ratio_count__gt=0).values("host_id").distinct()
+    hosts = Host.objects.filter(pk__in=ids).order_by()
+    names = hosts.values_list("facts__machine_model", "title", "slug").distinct()
+    titles = {
+        slugify(str(model)) if model else slug: str(model or title or slug)
+        for model, title, slug in names
+    }
+    machines = map(MachineName._make, titles.items())
+    return sorted(machines, key=lambda machine: machine.title.casefold())
+
+
 def find_machine(viewer: Viewer, slug: str) -> Machine | None:
     """Return the machine, or machine model, of this slug that the viewer may see."""
     hosts = Host.objects.visible_to(viewer).select_related("lab")
-    models = _machines(hosts.filter(facts__has_key="machine_model"))
-    if model := next((machine for machine in models if machine.slug == slug), None):
+    with_model = hosts.filter(facts__has_key="machine_model").order_by()
+    names = with_model.values_list("facts__machine_model", flat=True).distinct()
+    titles = [name for name in names if slugify(str(name)) == slug]
+    if slug and titles:
+        (model,) = _machines(hosts.filter(facts__machine_model__in=titles))
         return model
     named = sorted(hosts.filter(slug=slug), key=lambda host: host.lab.slug)
     return Machine(slug, named[0].title or slug, tuple(named), False) if named else None
@@ -164,22 +191,21 @@ def _machines(hosts: Iterable[Host]) -> list[Machine]:
 
 
 def machine_averages(
-    viewer: Viewer, machine: Machine
+    viewer: Viewer, machine: Machine, questions: Collection[Question] | None = None
 ) -> dict[Question, list[StudyAverage]]:
     """Return the results of this machine, or of all machines of this model.
 
     Each machine of a model counts as one: single readings of machines of a provider.
     """
-    effects = visible_effects(viewer, host__in=machine.hosts)
-    studies = set(effects.values_list("study_id", flat=True).distinct())
+    hosts = {host.pk for host in machine.hosts}
+    summaries = visible_summaries(viewer).filter(host__in=hosts)
+    studies = set(summaries.values_list("study_id", flat=True).distinct())
     if not studies:
         return {}
-    found = study_averages_by_question(viewer, studies=studies)
-    hosts = {host.pk for host in machine.hosts}
+    found = study_averages_by_question(viewer, questions, studies, hosts)
     return {
-        question: own
+        question: list(map(_of_one_model, members))
         for question, members in found.items()
-        if (own := [_of_one_model(part) for part in members if part.host.pk in hosts])
     }
 
 

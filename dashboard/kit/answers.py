@@ -87,9 +87,17 @@ def _fastest_first(
     return [(name, text, synthesis) for _mean, name, text, synthesis in known]
 
 
-def answer_sentence(work: str, pairs: Sequence[tuple[str, Synthesis]]) -> str:
-    """Return the answer and the evidence behind it, in two or three sentences."""
+def answer_sentence(
+    work: str, pairs: Sequence[tuple[str, Synthesis]], machine: str = ""
+) -> str:
+    """Return the answer and the evidence behind it, in two or three sentences.
+
+    ``machine`` is the title of the only machine whose results the evidence has.
+    """
     phrase = evidence.work_phrase(work)
+    if machine:
+        names = {"work": phrase, "machine": machine}
+        phrase = _("%(work)s on %(machine)s") % names
     known = _fastest_first(pairs)
     if not known:
         text = _(

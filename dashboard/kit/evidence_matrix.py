@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, groupby
 from math import exp
 from typing import Any
@@ -22,6 +22,8 @@ from dashboard.kit.subject_urls import work_url
 from dashboard.wording import evidence
 
 MIN_COLUMN_RESULTS = 3
+MIN_COLUMN_SHARE = 0.25
+LONG_DETAIL = 30
 
 
 def question_url(question: Question, **choices: str) -> str:
@@ -93,11 +95,17 @@ def matrix_context(
 def _with_enough_results(
     hypervisors: Sequence[str], areas: Sequence[Mapping[str, Any]]
 ) -> list[bool]:
-    """Return which columns have at least `MIN_COLUMN_RESULTS`, or are main ones."""
-    rows = [row["cells"] for area in areas for row in area["rows"]]
+    """Return which columns are main ones, or have results in enough rows."""
+    rows = [
+        row["cells"]
+        for area in areas
+        for row in area["rows"]
+        if not all(cell["is_empty"] for cell in row["cells"])
+    ]
+    needed = max(MIN_COLUMN_RESULTS, MIN_COLUMN_SHARE * len(rows))
     return [
         name in MAIN_HYPERVISORS
-        or sum(bool(cells[column]["value"]) for cells in rows) >= MIN_COLUMN_RESULTS
+        or sum(bool(cells[column]["value"]) for cells in rows) >= needed
         for column, name in enumerate(hypervisors)
     ]
 
@@ -143,12 +151,9 @@ def _cell(
     most frequent reason for exclusions.
     """
     value, detail = evidence.matrix_entry(synthesis, labels)
-    mean, excluded_count = (
-        synthesis.main_pool.mean,
-        sum(synthesis.excluded_counts.values()),
-    )
+    excluded_count = sum(synthesis.excluded_counts.values())
     if synthesis is NO_EVIDENCE:
-        url, why = f"{url}#add-data", _("Not measured. Plan a measurement.")
+        url, why = f"{url}#add-data", ""
     else:
         why = evidence.strength_reason(synthesis)
     excluded = evidence.short_exclusion(synthesis.excluded_counts)
@@ -164,9 +169,18 @@ def _cell(
         if has_strength
         else "",
         "why": why,
-        "shade": formatting.ratio_shade(exp(mean)) if mean is not None else "",
-        "is_hollow": synthesis.is_single_runs,
+        "classes": " ".join(_classes(synthesis, detail)),
         "excluded": excluded,
         "is_empty": not (value or excluded_count),
         "aria_label": value or excluded or _("not measured, plan a measurement"),
     }
+
+
+def _classes(synthesis: Synthesis, detail: str) -> Iterator[str]:
+    mean = synthesis.main_pool.mean
+    if mean is not None:
+        yield f"heat-{formatting.ratio_shade(exp(mean))}"
+    if synthesis.is_single_runs:
+        yield "hollow"
+    if len(detail) > LONG_DETAIL:
+        yield "long"

@@ -107,10 +107,13 @@ def cached_fragment(
     version: str,
     template: str,
     content: Callable[[], Mapping[str, Any]],
+    *,
+    is_same_for_all_urls: bool = False,
 ) -> SafeString:
     """Return a fragment, cached by version, template, URL and language."""
     target = request.headers.get("HX-Target")
-    key_parts = (version, template, request.get_full_path(), target, get_language())
+    url = "" if is_same_for_all_urls else request.get_full_path()
+    key_parts = (version, template, url, target, get_language())
     key = sha256(repr(key_parts).encode()).digest()
     if entry := _cached_text(key):
         return mark_safe(entry.text)

@@ -1,16 +1,17 @@
 """The answer on the home page: what hypervisors cost for one class of work."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from benchmarks.evidence.queries import Question
+from benchmarks.evidence.subjects import MachineName
 from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit.answers import answer, answer_sentence
 from dashboard.kit.evidence_matrix import question_url
-from dashboard.kit.subject_urls import work_url
+from dashboard.kit.subject_urls import machine_url, work_url
 from dashboard.wording import evidence
 
 Syntheses = Mapping[Question, Synthesis]
@@ -40,26 +41,52 @@ def chosen_hypervisors(names: Iterable[str], offered: Sequence[str]) -> list[str
     return chosen or [name for name in offered if name in MAIN_HYPERVISORS]
 
 
+EvidenceOfMachine = Callable[[str, Sequence[Question]], Syntheses]
+"""Returns the evidence of one machine (a slug) on questions."""
+
+
 def answer_context(
-    syntheses: Syntheses, work: str, hypervisors: Sequence[str]
+    syntheses: Syntheses,
+    work: str,
+    hypervisors: Sequence[str],
+    *,
+    machine: str = "",
+    machines: Sequence[MachineName] = (),
+    evidence_of_machine: EvidenceOfMachine = lambda _slug, _questions: {},
 ) -> dict[str, Any]:
-    """Return the template context of the question and its answer."""
+    """Return the template context of the question and its answer.
+
+    ``machine`` is the slug of one of ``machines``, or "" for all of them.
+    """
     if work not in WORK_CLASSES:
         work = best_known_work(syntheses)
     offered = _offered(syntheses)
-    chosen = chosen_hypervisors(hypervisors, offered)
+    questions = [
+        Question(name, work) for name in chosen_hypervisors(hypervisors, offered)
+    ]
+    chosen = [question.hypervisor for question in questions]
+    title = dict(machines).get(machine, "")
+    known = evidence_of_machine(machine, questions) if title else syntheses
     pairs = [
-        (name, syntheses.get(Question(name, work), NO_EVIDENCE)) for name in chosen
+        (question.hypervisor, known.get(question, NO_EVIDENCE))
+        for question in questions
     ]
     return {
+        "machines": [(slug, name, slug == machine) for slug, name in machines],
         "works": _work_groups(syntheses, work),
         "main": [(name, name in chosen) for name in offered[: len(MAIN_HYPERVISORS)]],
         "others": [(name, name in chosen) for name in offered[len(MAIN_HYPERVISORS) :]],
         "has_other": any(name not in MAIN_HYPERVISORS for name in chosen),
         **answer(
-            answer_sentence(work, pairs),
+            answer_sentence(work, pairs, title),
             (
-                (name, question_url(Question(name, work)), synthesis)
+                (
+                    name,
+                    machine_url(machine)
+                    if title and synthesis.main_pool.machine_count
+                    else question_url(Question(name, work)),
+                    synthesis,
+                )
                 for name, synthesis in pairs
             ),
         ),

@@ -1,13 +1,21 @@
 """The home page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.views.decorators.vary import vary_on_headers
 
 from benchmarks.collaboration.saved_views import visible_views
-from benchmarks.evidence.queries import evidence_matrix
+from benchmarks.evidence.queries import Question, evidence_matrix
+from benchmarks.evidence.subjects import (
+    compared_machines,
+    find_machine,
+    machine_averages,
+    machine_syntheses,
+)
+from benchmarks.evidence.synthesis import Synthesis
 from benchmarks.models import Run
 from benchmarks.studies.lookup import list_studies
 from benchmarks.studies.overview import StudyCard, study_cards
@@ -53,18 +61,41 @@ def _needing_attention(cards: Sequence[StudyCard]) -> list[StudyCard]:
     ]
 
 
+def _answer(
+    request: HttpRequest, viewer: Viewer, evidence: Mapping[Question, Synthesis]
+) -> dict[str, Any]:
+    def evidence_of_machine(
+        slug: str, questions: Sequence[Question]
+    ) -> Mapping[Question, Synthesis]:
+        machine = find_machine(viewer, slug)
+        if machine is None:
+            return {}
+        return machine_syntheses(machine_averages(viewer, machine, questions))
+
+    query = query_params(request)
+    return answer_context(
+        evidence,
+        query.get("work", ""),
+        request.GET.getlist("hypervisor"),
+        machine=query.get("machine", ""),
+        machines=compared_machines(viewer),
+        evidence_of_machine=evidence_of_machine,
+    )
+
+
+@vary_on_headers("HX-Request", "HX-Target")
 @cached_page
 def show_home(request: HttpRequest) -> PageContent:
     viewer, person = viewer_of(request), signed_in_user(request)
     evidence = evidence_matrix(viewer)
-    hypervisors = request.GET.getlist("hypervisor")
+    answer = _answer(request, viewer, evidence)
+    if request.headers.get("HX-Target") == "answer":
+        return PageContent("kit/_answer.html", {"answer": answer})
     studies = list_studies(viewer).filter(deleted_at=None, archived_at=None)
     newest = studies.order_by("-created_at", "-pk").values_list("pk", flat=True)
     ids = list(newest[:NEW_STUDIES])
     context = {
-        "answer": answer_context(
-            evidence, query_params(request).get("work", ""), hypervisors
-        ),
+        "answer": answer,
         "cards": study_cards(viewer, pk__in=ids) if ids else [],
         "study_count": studies.count(),
         "matrix": cached_fragment(
@@ -72,6 +103,7 @@ def show_home(request: HttpRequest) -> PageContent:
             repr(evidence),
             "home/_matrix.html",
             lambda: {"matrix": matrix_context(evidence)},
+            is_same_for_all_urls=True,
         ),
         "own": own_work(viewer, person) if person else None,
         "can_create": edits_any_lab(request),
@@ -85,7 +117,11 @@ urlpatterns = [
         "",
         show_home,
         "home",
-        example_urls=("", "?work=disk-random-write&hypervisor=Xen&hypervisor=KVM"),
-        query_count_urls=("/",),
+        example_urls=(
+            "",
+            "?work=disk-random-write&hypervisor=Xen&hypervisor=KVM",
+            "?work=memory-read&machine=lmu-athlon64-x2-4800",
+        ),
+        query_count_urls=("/", "/?machine=lmu-athlon64-x2-4800"),
     ),
 ]

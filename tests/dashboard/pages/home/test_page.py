@@ -1,12 +1,15 @@
 """The home page: an answer, new studies, and a member's own work."""
 
+from datetime import timedelta
 from math import exp, log
 
 import pytest
 
 from benchmarks.analysis.meta_analysis import EvidenceStrength
 from benchmarks.evidence.queries import Question
+from benchmarks.evidence.subjects import MachineName
 from benchmarks.models import Study
+from benchmarks.studies import checking
 from dashboard.pages.home.answer import (
     answer_context,
     answer_sentence,
@@ -46,7 +49,7 @@ def test_query_count_is_independent_of_studies(
     for number in range(5):
         Study.objects.create(lab=lab, slug=f"more-{number}", visibility="public")
 
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         client.get("/")
 
 
@@ -96,6 +99,47 @@ def test_other_hypervisors_are_offered_if_they_were_measured():
     }
 
     assert answer_context(evidence, WORK, [])["others"] == [("Docker", False)]
+
+
+def test_answer_for_one_machine_is_of_its_results():
+    asked = []
+
+    def of_machine(slug, questions):
+        asked.append((slug, questions))
+        return {XEN: synthesis(machines(0.5))}
+
+    context = answer_context(
+        {XEN: synthesis(machines(0.9)), KVM: synthesis(machines(0.8))},
+        WORK,
+        ["Xen", "KVM"],
+        machine="big-one",
+        machines=[MachineName("big-one", "Big One"), MachineName("other", "Other")],
+        evidence_of_machine=of_machine,
+    )
+
+    kvm, xen = context["rows"]
+    assert asked == [("big-one", [KVM, XEN])]
+    assert xen["value"] == "49\N{EN DASH}51%"
+    assert xen["url"] == "/machines/big-one/"
+    assert "points" not in kvm
+    assert "Big One" in context["sentence"]
+    assert [chosen for *_names, chosen in context["machines"]] == [True, False]
+
+
+def test_unknown_machine_means_any_machine():
+    context = answer_context({XEN: synthesis(machines(0.9))}, WORK, [], machine="?")
+
+    assert any("points" in row for row in context["rows"])
+
+
+def test_machines_with_results_are_offered(text, pair):
+    checking.check_due_studies(timedelta(0))
+    url = "/?work=network-throughput&machine=alpha"
+
+    assert '<option value="alpha" selected>alpha<' in text(url)
+    fragment = text(url, headers={"HX-Target": "answer"})
+    assert fragment.lstrip().startswith('<div id="answer">')
+    assert "<h1>" not in fragment
 
 
 def test_sentence_starts_with_the_fastest_and_names_missing_ones():
