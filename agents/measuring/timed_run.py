@@ -12,7 +12,7 @@ from typing import IO, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from agents.console import printable_all, utc_text
 from agents.files import cpu_ticks, list_names, memory_fields, read_text_file
 from agents.measuring.command_lines import Step, tool_version
-from agents.processes import plain_environment
+from agents.processes import plain_environment, restore_priority
 from agents.timing.clocks import monotonic_us, own_clocks
 from agents.timing.time_client import (
     ClocksDifferError,
@@ -83,6 +83,7 @@ def execute(
             start_new_session=True,  # to kill the whole group
             preexec_fn=_die_with_parent if _LIBRARY else None,
         )
+        restore_priority()
         if os.name == "nt":
             from agents.windows import add_to_job
 

@@ -73,6 +73,10 @@ class PlanSlot(models.Model):
     """Distinguishes cloned guests, which have the same name."""
     joined_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
+    response_s = models.FloatField(null=True)
+    """The time between two requests at a barrier: how late it may learn of a start."""
+    start_delay_s = models.FloatField(null=True)
+    """How late its last program started, plus the error of its clock."""
 
     class Meta:
         constraints = [

@@ -42,13 +42,16 @@ from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
 from benchmarks.plans.planning import add_steps, read_design, skip_waiting_steps
 from benchmarks.sentences import Sentence, join_sentences, serialize
 
-# The time from the last arrival to the start. Every agent polls several times in it. It
-# doubles with each attempt, because slow guests learn of the start late.
-START_LEAD_S = 3.0
+# Agents take their last stamp half a second before the start.
+BASE_LEAD_S = 1.0
+# Used until two requests of a slot have been measured; agents poll every 0.3 s.
+TYPICAL_RESPONSE_S = 1.0
 MAX_START_LEAD_S = 30.0
 # Additional time to report, for reading clocks and for slow connections.
 START_GRACE_S = 60.0
 
+# Guests that sent no request for this time count as absent.
+PRESENCE_TIMEOUT = timedelta(seconds=15)
 # Agents that run a background load poll about every second.
 SILENCE_TIMEOUT = timedelta(seconds=30)
 # Starts may differ by this and by the errors of the slots' clocks; runs of other starts
@@ -119,7 +122,7 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
 def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
     """Start a step: a single slot at once, several slots at a common time."""
     is_single = step.vms == 1
-    lead_s = min(START_LEAD_S * 2 ** max(0, step.attempt - 1), MAX_START_LEAD_S)
+    lead_s = start_lead_s(step)
     limits = step.parts.aggregate(longest=Max("timeout_s"))
     allowed_s = (
         (limits["longest"] or 0.0) + START_GRACE_S + (0 if is_single else lead_s)
@@ -130,6 +133,30 @@ def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
         step.starts_at_us = now_us + round(lead_s * 1e6)
     step.save()
     step.parts.update(status=PartStatus.STARTED, last_seen_at=now)
+
+
+def start_lead_s(step: PlanStep) -> float:
+    """Return the time from the last arrival to the start of a step.
+
+    Within it, the slowest slot learns the start twice over, and starts as late as it
+    did before. It doubles with each attempt.
+    """
+    slots = [part.slot for part in step.parts.select_related("slot")]
+    response_s = max(slot.response_s or TYPICAL_RESPONSE_S for slot in slots)
+    delay_s = max(slot.start_delay_s or 0.0 for slot in slots)
+    lead_s = BASE_LEAD_S + 2 * response_s + delay_s
+    return min(lead_s * 2 ** max(0, step.attempt - 1), MAX_START_LEAD_S)
+
+
+def record_start_delays(step: PlanStep, parts: list[PlanPart]) -> None:
+    """Store how late the slots started, including the error of their clocks."""
+    if step.starts_at_us is None:
+        return
+    for part in parts:
+        if part.started_us is not None:
+            late_us = max(0, part.started_us - step.starts_at_us)
+            part.slot.start_delay_s = (late_us + (part.clock_error_us or 0)) / 1e6
+            part.slot.save(update_fields=["start_delay_s"])
 
 
 def limit_deadline(step: PlanStep, now: datetime) -> None:
@@ -151,9 +178,10 @@ def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
     If the starts were too far apart, the runs overlapped too little and attempts
     remain, the attempt fails instead.
     """
-    parts = list(step.parts.all())
+    parts = list(step.parts.select_related("slot"))
     if any(part.status != PartStatus.DONE for part in parts):
         return
+    record_start_delays(step, parts)
     windows = [
         [(part.started_us, part.ended_us) for part in parts if part.role == role]
         for role in (MEASURED, LOAD)
@@ -443,12 +471,30 @@ def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
             slots=_slot_names(never),
             wait=plan.join_timeout_s,
         )
+    if silent := [slot for slot in missing if is_absent(slot, now)]:
+        return Sentence(
+            "{slots} did not arrive within {wait} s, and sent no request for {silence} "
+            "s. Start its agent again with the same name, or check its network.",
+            slots=_slot_names(silent),
+            wait=plan.barrier_timeout_s,
+            silence=_silence_s(silent, now),
+        )
     return Sentence(
-        "{slots} did not arrive within {wait} s. See the messages of its agent, or "
-        "raise barrier_timeout_s.",
+        "{slots} did not arrive within {wait} s, although its agent is running. See "
+        "the messages of its agent, reduce the load of its guest, or raise "
+        "barrier_timeout_s.",
         slots=_slot_names(missing),
         wait=plan.barrier_timeout_s,
     )
+
+
+def is_absent(slot: PlanSlot, now: datetime) -> bool:
+    return slot.last_seen_at is None or slot.last_seen_at < now - PRESENCE_TIMEOUT
+
+
+def _silence_s(slots: list[PlanSlot], now: datetime) -> int:
+    seen = [slot.last_seen_at for slot in slots if slot.last_seen_at]
+    return round((now - min(seen, default=now)).total_seconds())
 
 
 def _slot_names(slots: list[PlanSlot]) -> str:

@@ -6,7 +6,7 @@ the agent discards its results.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -24,11 +24,13 @@ from benchmarks.errors import (
 from benchmarks.hypervisor_names import is_unconfirmed_native
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.automatic_progress import (
+    PRESENCE_TIMEOUT,
     advance_or_record_error,
     begin_attempt,
     end_attempt,
     finish_step,
     has_finished_measuring,
+    is_absent,
     limit_deadline,
     longest_durations_s,
     slot_name_capitalized,
@@ -36,9 +38,6 @@ from benchmarks.plans.automatic_progress import (
 )
 from benchmarks.sentences import Sentence, join_sentences
 from benchmarks.studies.systems import describe_system, hosts_by_slug
-
-# Guests poll every AGENT_POLL_S, and count as absent after this time of silence.
-PRESENCE_TIMEOUT = timedelta(seconds=15)
 
 AGENT_POLL_S = 1.5
 BARRIER_POLL_S = 0.3
@@ -272,13 +271,15 @@ def arrive_at_barrier(
     step = part.step
     if attempt != step.attempt or step.status not in PlanStep.ACTIVE:
         return Instruction("cancelled", step.reason or "This attempt has ended.")
-    part.last_seen_at = now
     # Requests after the start must not change the part.
     if step.status == StepStatus.AT_BARRIER:
+        if part.status == PartStatus.ARRIVED:
+            _record_response(part, now)
         part.status = PartStatus.ARRIVED
         part.timeout_s = timeout_s
         part.clock = clock_id
         part.arrived_at = part.arrived_at or now
+    part.last_seen_at = now
     part.save()
     if step.status == StepStatus.AT_BARRIER and (
         wait := _start_if_complete(plan, step, now_us, now)
@@ -346,6 +347,20 @@ def _record_end(
     end_attempt(plan, step, reason, now, can_retry=outcome != "unsupported")
 
 
+def _record_response(part: PlanPart, now: datetime) -> None:
+    """Store the longest recent time between two requests of a waiting slot.
+
+    A longer time counts at once; a shorter one halves the difference.
+    """
+    if part.last_seen_at is None:
+        return
+    gap_s = (now - part.last_seen_at).total_seconds()
+    known_s = part.slot.response_s
+    if known_s is not None and gap_s < known_s:
+        gap_s = (gap_s + known_s) / 2
+    PlanSlot.objects.filter(pk=part.slot_id).update(response_s=gap_s)
+
+
 def _start_if_complete(
     plan: Plan, step: PlanStep, now_us: int | None, now: datetime
 ) -> Instruction | None:
@@ -354,9 +369,12 @@ def _start_if_complete(
     Return an instruction to wait or cancel, or None if the step starts.
     """
     parts = list(step.parts.select_related("slot").order_by("slot__number"))
-    missing = [str(part.slot) for part in parts if part.status != PartStatus.ARRIVED]
+    missing = [part.slot for part in parts if part.status != PartStatus.ARRIVED]
     if missing:
-        return Instruction("wait", f"Waiting for {', '.join(missing)}.", BARRIER_POLL_S)
+        message = f"Waiting for {', '.join(map(str, missing))}."
+        if silent := [str(slot) for slot in missing if is_absent(slot, now)]:
+            message += f" No agent is running in {', '.join(silent)}."
+        return Instruction("wait", message, BARRIER_POLL_S)
     clocks = {part.clock for part in parts}
     # A common start needs a common clock. Retries would not help.
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):

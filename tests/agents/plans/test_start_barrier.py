@@ -3,6 +3,7 @@
 import pytest
 
 from agents import plan_runner
+from agents.measuring import timed_run
 from agents.plan_runner import (
     AttemptCancelledError,
     Barrier,
@@ -160,3 +161,33 @@ def test_missing_time_server_is_stated():
     assert stamp is None
     assert "does not answer" in silence
     assert "clock_id" not in server.requests[0]
+
+
+def test_slow_stamp_is_taken_earlier(world):
+    guest = world()
+    quick = guest.stamp
+
+    def slow_stamp():
+        guest.sleep(0.7)
+        return quick()
+
+    guest.stamp = slow_stamp
+    first = quick()
+    moment_us = first.server_monotonic_us + 1_500_000
+
+    wait_for(moment_us, first, guest)
+
+    assert abs(guest.true_us - moment_us) < 200
+
+
+def test_program_of_a_corun_runs_with_normal_priority(world, monkeypatch):
+    changes = []
+    monkeypatch.setattr(plan_runner, "raise_priority", lambda: changes.append("up"))
+    monkeypatch.setattr(timed_run, "restore_priority", lambda: changes.append("down"))
+    guest = world()
+    now = guest.stamp()
+
+    wait_for(now.server_monotonic_us + 600_000, now, guest)
+    timed_run.execute(["true"], 10)
+
+    assert changes == ["up", "down"]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.errors import ConflictError, InvalidError, NotFoundError
-from benchmarks.models import Plan, PlanPart, PlanStep, System
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans import automatic_progress, coordination
 from benchmarks.plans.automatic_progress import advance_plans
 from tests import job_queue
@@ -224,8 +224,76 @@ def test_missing_slot_is_reported_and_others_are_released(three, hour):
     released = three[0].arrive(answers[0])
 
     assert released.action == "cancelled"
-    assert released.message.startswith("Slot 2 (vm-b) did not arrive within 60 s.")
+    assert released.message.startswith(
+        "Slot 2 (vm-b) did not arrive within 60 s, and sent no request for 61 s. Start"
+    )
     assert steps(three[0].plan)[0].status == "waiting"
+
+
+def test_slot_whose_agent_runs_gets_other_advice(three, hour):
+    answers = call(three)
+    three[0].arrive(answers[0])
+    hour.passes(61)
+    PlanSlot.objects.update(last_seen_at=hour.now)
+
+    released = three[0].arrive(answers[0])
+
+    assert "although its agent is running" in released.message
+
+
+def test_waiting_slots_learn_which_agent_is_silent(three, hour):
+    answers = call(three)
+    hour.passes(16)
+    three[0].arrive(answers[0])
+    three[1].next()
+
+    waiting = three[0].arrive(answers[0])
+
+    assert waiting.message == (
+        "Waiting for slot 2 (vm-b), slot 3 (vm-c). No agent is running in slot 3 "
+        "(vm-c)."
+    )
+
+
+def test_lead_follows_the_slowest_response(three, hour):
+    answers = call(three)
+    three[0].arrive(answers[0])
+    hour.passes(4)
+    three[0].arrive(answers[0])
+    three[1].arrive(answers[1])
+
+    started = three[2].arrive(answers[2])
+
+    assert started.starts_at_us - hour.us == 9_000_000
+
+
+def test_lead_is_shorter_for_quick_responses(three, hour):
+    answers = call(three)
+    for _ in range(2):
+        arrive(three[:2], answers[:2])
+        hour.passes(0.4)
+    arrive(three[:2], answers[:2])
+    PlanSlot.objects.filter(name="vm-c").update(response_s=0.3)
+
+    started = three[2].arrive(answers[2])
+
+    assert started.starts_at_us - hour.us == 1_800_000
+
+
+def test_lead_follows_the_latest_start(three, hour):
+    answers = call(three)
+    started = arrive(three, answers)[-1].starts_at_us
+    for guest, answer, late_us in zip(three, answers, (0, 0, 900_000), strict=True):
+        guest.finish(
+            answer,
+            started_us=started + late_us,
+            took_us=60_000_000,
+            clock_error_us=100_000,
+        )
+
+    later = arrive(three, call(three))[-1].starts_at_us
+
+    assert later - hour.us == 4_000_000
 
 
 def test_barrier_times_out_without_requests(three, hour):
