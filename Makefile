@@ -188,9 +188,7 @@ docs-check: dev ## check that the generated pages are up to date
 .PHONY: messages
 messages: docs ## start or update a translation (LANGUAGE=de)
 	@$(if $(LANGUAGE),,$(error Set the language: make messages LANGUAGE=de))
-	$(VENV_PYTHON) -m babel.messages.frontend update --input-file locale/django.pot \
-		--output-dir locale --domain django --locale $(LANGUAGE) --init-missing
-	$(VENV_PYTHON) -m babel.messages.frontend compile --directory locale --domain django
+	$(RUN_COMMAND) manage.py update_translation $(LANGUAGE)
 
 .PHONY: golden
 golden: docs ## rebuild expected outputs (OpenAPI, parsed outputs) and show the changes

@@ -12,6 +12,8 @@ from django.contrib.auth import get_user
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import parse_header_parameters
@@ -90,6 +92,30 @@ def request_ids(get_response: GetResponse) -> GetResponse:
         return response
 
     return answer
+
+
+class PageLanguageMiddleware(LocaleMiddleware):
+    """Select the language of pages. The API is in English."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        if _is_api(request):
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+        else:
+            super().process_request(request)
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if _is_api(request):
+            response.headers.setdefault("Content-Language", settings.LANGUAGE_CODE)
+            return response
+        patch_vary_headers(response, ("Cookie",))
+        return super().process_response(request, response)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
 
 
 def current_user(get_response: GetResponse) -> GetResponse:

@@ -56,7 +56,7 @@ MIDDLEWARE = [
     "config.middleware.compression",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "config.middleware.PageLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -153,8 +153,11 @@ CACHES = {
 }
 
 LANGUAGE_CODE = "en"
-# They also decide about the format of numbers and dates.
-LANGUAGES = [("en", "English"), ("en-gb", "English (UK)")]
+# Only languages whose catalog in `locale/` is nearly complete (`COMPLETE_FROM` in
+# dashboard/management/commands/update_translation.py).
+LANGUAGES = [("en", "English")]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
+LANGUAGE_COOKIE_HTTPONLY = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -224,7 +227,7 @@ SOCIALACCOUNT_PROVIDERS = {
 # For a reverse proxy that terminates HTTPS.
 HTTPS = env.flag("HTTPS", default=False)
 SESSION_ENGINE = "config.session_store"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 # HSTS for subdomains and preload lists concern other sites of the domain's owner.

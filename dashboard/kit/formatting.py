@@ -17,6 +17,8 @@ from functools import lru_cache
 from math import floor, isfinite, log2, log10
 from typing import Final
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.formats import get_format
 from django.utils.translation import get_language
 
@@ -65,9 +67,11 @@ _digits_setting: ContextVar[int | None] = ContextVar("digits", default=None)
 
 @contextmanager
 def number_format_for_files() -> Iterator[None]:
+    """Use the numbers and the language of files, which are English."""
     token = _is_for_files.set(True)
     try:
-        yield
+        with translation.override(settings.LANGUAGE_CODE):
+            yield
     finally:
         _is_for_files.reset(token)
 

@@ -38,7 +38,10 @@ class SecondFactorMiddleware:
     requests are anonymous. Agent tokens are not affected.
     """
 
-    OPEN = ("/account/", "/login/", "/logout/", "/static/", "/docs/", "/embed/")
+    OPEN = (
+        *("/account/", "/login/", "/logout/", "/static/", "/docs/", "/embed/"),
+        "/language/",
+    )
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from typing import Any, Final, Literal
 
+from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
+from django.utils import translation
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -107,7 +110,7 @@ def route(
     id_queries: tuple[str, ...] = (),
     tab: Tab | None = None,
 ) -> URLPattern:
-    """Register a view that checks methods and users itself.
+    """Register a view that checks methods and users itself. Files are in English.
 
     ``example_urls`` without a leading slash are appended to the example of
     ``url_path``. By default, URLs without parameters are public, and queries are
@@ -136,7 +139,20 @@ def route(
         id_queries=id_queries,
         tab=tab,
     )
-    return path(url_path, view, name=name)
+    return path(url_path, _in_english(view) if kind == "file" else view, name=name)
+
+
+def _in_english(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    @wraps(view)
+    def answer(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        with translation.override(settings.LANGUAGE_CODE):
+            response = view(*args, **kwargs)
+        response.headers["Content-Language"] = settings.LANGUAGE_CODE
+        return response
+
+    return answer
 
 
 def _example(parameter: re.Match[str]) -> str:

@@ -3,10 +3,12 @@
 from typing import Final
 
 from django import template
+from django.conf import settings
 from django.template import RequestContext
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 
 from benchmarks.collaboration.saved_views import can_be_saved
 from benchmarks.models import Study
@@ -71,6 +73,26 @@ def study_tab_links(study: Study, current: str) -> SafeString:
 def can_save_view(context: RequestContext) -> bool:
     request = context.get("request")
     return request is not None and can_be_saved(request.path)
+
+
+@register.simple_tag
+def language_links() -> SafeString:
+    """Return a link for each language, or "" if there is only one."""
+    if len(settings.LANGUAGES) == 1:
+        return mark_safe("")
+    return format_html_join(
+        "\n",
+        '<a href="{}" lang="{}" rel="nofollow"{}>{}</a>',
+        (
+            (
+                reverse("dashboard:select-language", args=[code]),
+                code,
+                mark_safe(' aria-current="true"' if code == get_language() else ""),
+                name,
+            )
+            for code, name in settings.LANGUAGES
+        ),
+    )
 
 
 def _link(url: str, text: Text, current: str, aria_label: Text = "") -> SafeString:

@@ -89,8 +89,8 @@ def translated(language: str, folder: Path) -> Iterator[None]:
     place.mkdir(parents=True)
     with (place / "django.mo").open("wb") as compiled:
         write_mo(compiled, messages)
-    languages = [*settings.LANGUAGES, (language, language)]
-    with override_settings(LANGUAGES=languages, LOCALE_PATHS=[folder]):
+    languages = {**dict(settings.LANGUAGES), language: language}.items()
+    with override_settings(LANGUAGES=list(languages), LOCALE_PATHS=[folder]):
         forget()
         yield
     forget()

@@ -22,7 +22,6 @@ from dashboard.management.commands.write_messages import (
 )
 from tests.dashboard.marked_language import (
     marked_language,
-    read,
     translated,
     untranslated,
     words_of_data,
@@ -34,7 +33,6 @@ from tests.reference_studies import load_study
 pytestmark = pytest.mark.django_db
 
 SENTENCE = re.compile(r"""["'`][A-Z][^"'`\n;(]* [a-z]+""")
-PLACE = re.compile(r"[{%]\(?(\w+)")
 NOTE = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
 # Attributes with numbers for style sheets, images, forms and scripts.
 DRAWN = r'(?:c?[xyrd][12]?|width|height|points|transform|style)="[^"]*\d[^"]*"'
@@ -188,22 +186,6 @@ def test_no_message_in_code_is_missing_from_the_catalog():
 
     assert len(said) > 300
     assert said - found == set()
-
-
-def test_translations_keep_their_placeholders():
-    for path in (ROOT / "locale").glob("*/LC_MESSAGES/django.po"):
-        for message in read(path):
-            assert not message.string or not different_placeholders(
-                message.id, message.string
-            )
-    assert different_placeholders("{n:g} of {most} runs", "{most}: {n:g}") == set()
-    assert different_placeholders("{n:g} of {most} runs", "{most} runs") == {"n"}
-    assert different_placeholders(("one", "%(n)s runs"), ("one", "%(m)s")) == {"n", "m"}
-
-
-def different_placeholders(texts, said):
-    """Return the placeholders that are only in one of two texts."""
-    return set(PLACE.findall(str(texts))) ^ set(PLACE.findall(str(said)))
 
 
 def test_translated_domain_sentences_keep_their_values(tmp_path):

@@ -14,7 +14,6 @@ from typing import Any, Final, Literal, cast
 
 from django.conf import settings
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from benchmarks.comparison.cell_details import printed_tables
@@ -203,7 +202,7 @@ def _with_numbers(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
 
 def report_version() -> str:
     """Return a text that changes with what a report depends on besides its study."""
-    return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
+    return f"{timezone.now().date()} {settings.VERSION}"
 
 
 @queue.job_handler(JobKind.REPORT, on_failure=record_report_failure)

@@ -76,7 +76,7 @@ def test_german_pages_have_decimal_commas(pair, text, tmp_path):
 
 @pytest.mark.parametrize("page", ["compare/", "runs/", "report/", "flags/", ""])
 def test_untranslated_pages_are_entirely_english(page, pair, client):
-    answer = client.get(f"{STUDY}/{page}", headers=GERMAN)
+    answer = client.get(f"{STUDY}/{page}", headers=FRENCH)
 
     assert b'<html lang="en" data-separators=".,"' in answer.content
     assert answer.headers["Content-Language"] == "en"
@@ -116,6 +116,7 @@ def test_the_api_is_english_with_decimal_points(pair, client, tmp_path):
         there = client.get(address, headers=GERMAN)
 
     assert there.json() == english.json()
+    assert there.headers["Content-Language"] == "en"
 
 
 @pytest.mark.parametrize("stated", ["2010-07-29", "2010-07"])
