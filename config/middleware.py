@@ -101,8 +101,11 @@ class PageLanguageMiddleware(LocaleMiddleware):
         if _is_api(request):
             translation.activate(settings.LANGUAGE_CODE)
             request.LANGUAGE_CODE = settings.LANGUAGE_CODE
-        else:
-            super().process_request(request)
+            return
+        if _is_embed(request):
+            # Embeds are in caches shared by all readers, and other sites show them.
+            request.COOKIES.pop(settings.LANGUAGE_COOKIE_NAME, None)
+        super().process_request(request)
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -110,12 +113,17 @@ class PageLanguageMiddleware(LocaleMiddleware):
         if _is_api(request):
             response.headers.setdefault("Content-Language", settings.LANGUAGE_CODE)
             return response
-        patch_vary_headers(response, ("Cookie",))
+        if not _is_embed(request):
+            patch_vary_headers(response, ("Cookie",))
         return super().process_response(request, response)
 
 
 def _is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/")
+
+
+def _is_embed(request: HttpRequest) -> bool:
+    return request.path.startswith("/embed/")
 
 
 def current_user(get_response: GetResponse) -> GetResponse:
