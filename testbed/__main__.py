@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -44,6 +44,7 @@ from testbed.virtlab_server import (
     machine_name,
     network_peer,
     open_server,
+    study_title,
     write_record,
 )
 
@@ -113,8 +114,9 @@ def _run_testbed(options: argparse.Namespace, environment: Mapping[str, str]) ->
     if options.only:
         boots = select_boots(boots, options.only.split(","))
     order = ORDER.format(sessions=sessions, seed=seed)
+    systems = {system.name for boot in boots for system in boot.systems}
     with ExitStack() as stack:
-        testbed, proxy = _set_up(stack, options, environment, order)
+        testbed, proxy = _set_up(stack, options, environment, order, systems)
         say(f"the order is that of SEED={seed}")
         try:
             for boot in boots:
@@ -141,6 +143,7 @@ def _set_up(
     options: argparse.Namespace,
     environment: Mapping[str, str],
     order: str,
+    systems: Collection[str],
 ) -> tuple[Testbed, RecordingProxy]:
     folder = data_folder(environment)
     sources_file = environment.get("APT_SOURCES")
@@ -168,7 +171,7 @@ def _set_up(
         proxy_port=stack.enter_context(proxy.serve()),
         time_port=stack.enter_context(_time_server(agent, folder)),
         peer=stack.enter_context(network_peer(kernel, folder / "log")),
-        host_layers=create_study(server, facts, options.study, machine, order),
+        host_layers=create_study(server, facts, options.study, machine, order, systems),
         versions=hypervisor_versions(),
         say=say,
     )
@@ -199,6 +202,9 @@ def _report_results(testbed: Testbed, boots: list[ScheduledBoot]) -> list[str]:
     print("\n".join(["", *lines, "", *summary, ""]))
     problems = result_problems(systems, results, reports, testbed.host_layers)
     failures = [*testbed.failures, *problems]
+    if reports and reports.keys() < by_name.keys():
+        title = study_title(reports)
+        testbed.client.update_study(testbed.study, {"title": title})
     for failure in failures:
         sys.stderr.write(f"{failure}\n")
     return failures

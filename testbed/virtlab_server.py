@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,7 +33,16 @@ LAST_LINES: Final = 20  # covers the log excerpt of Virtlab
 # Detected facts that do not describe the machine.
 TRANSIENT_FACTS: Final = ("platform", "evidence", "agent", "steal")
 
-TITLE: Final = "Native, container, QEMU, KVM and Xen on one machine, emulated"
+TITLE: Final = "{systems} on one machine, emulated"
+PLATFORMS: Final = {
+    "native": "native",
+    "container": "container",
+    "qemu": "QEMU",
+    "kvm": "KVM",
+    "xen-pv": "Xen PV",
+    "xen-pvh": "Xen PVH",
+    "liar": "QEMU with a wrong clock",
+}
 NOTE: Final = (
     "Real guests of an ordinary machine without special hardware, by make testbed "
     "(docs/testbed.md). Every guest runs on QEMU's software emulation of a processor, "
@@ -167,8 +176,22 @@ def detect_machine_facts(agent: Path, root: Path, folder: Path) -> dict[str, Any
     return facts
 
 
+def study_title(systems: Collection[str]) -> str:
+    """Return a title that names these systems of the testbed."""
+    names = [PLATFORMS[name] for name in PLATFORMS if name in systems]
+    if not names and systems:
+        names = ["parallel QEMU guests"]
+    text = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return TITLE.format(systems=text[:1].upper() + text[1:])
+
+
 def create_study(
-    server: TestServer, facts: dict[str, Any], slug: str, machine: str, order: str
+    server: TestServer,
+    facts: dict[str, Any],
+    slug: str,
+    machine: str,
+    order: str,
+    systems: Collection[str],
 ) -> tuple[str, ...]:
     """Create the study and the machine; return the layers of this machine.
 
@@ -189,7 +212,7 @@ def create_study(
     client.create_study(
         {
             "slug": slug,
-            "title": TITLE,
+            "title": study_title(systems),
             "published": time.strftime("%Y-%m-%d"),
             "note": NOTE.format(codename=codename(), order=order, machine=description),
             "visibility": "public",

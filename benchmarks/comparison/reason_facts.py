@@ -32,7 +32,7 @@ def side_facts(study_id: int, cell_ids: Collection[int]) -> dict[int, SideFacts]
     baselines.
     """
     flags, shapes = _flags(study_id, cell_ids), _shapes(cell_ids)
-    clocks = _clocks(cell_ids)
+    clocks = clock_faults(cell_ids)
     return {
         pk: SideFacts(tuple(flags.get(pk, ())), shapes.get(pk, ""), clocks.get(pk, ""))
         for pk in cell_ids
@@ -75,7 +75,7 @@ def _shapes(cell_ids: Collection[int]) -> Mapping[int, str]:
     }
 
 
-def _clocks(cell_ids: Collection[int]) -> Mapping[int, str]:
+def clock_faults(cell_ids: Collection[int]) -> Mapping[int, str]:
     """Return what is wrong with the clocks of cells with a suspect clock."""
     suspect = Cell.objects.filter(pk__in=cell_ids, clock_trust="suspect")
     margins = dict(suspect.values_list("pk", "study__equivalence_margin_percent"))

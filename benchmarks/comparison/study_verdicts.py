@@ -88,6 +88,8 @@ class CellVerdict(NamedTuple):
     interval_style: str = ""
     is_weak: bool = False
     evidence_level: str = ""
+    has_suspect_clock: bool = False
+    """Whether its clock, or that of its baseline, cannot be trusted."""
 
     @classmethod
     def from_assessment(cls, assessment: CellAssessment) -> "CellVerdict":
@@ -97,18 +99,20 @@ class CellVerdict(NamedTuple):
             interval_style=assessment.interval_style,
             is_weak=assessment.is_weak,
             evidence_level=assessment.evidence_level,
+            has_suspect_clock=Gate.CLOCK_SUSPECT.code in assessment.reason_codes,
         )
 
 
 CELL_VERDICTS = {
-    (int(verdict), flagged, int(strength), weak, int(level)): CellVerdict(
-        verdict.slug, flagged, strength.slug, weak, level.name.lower()
+    (int(verdict), flagged, int(strength), weak, int(level), suspect): CellVerdict(
+        verdict.slug, flagged, strength.slug, weak, level.name.lower(), suspect
     )
     for verdict in Verdict
     for flagged in (False, True)
     for strength in IntervalStyle
     for weak in (False, True)
     for level in EvidenceLevel
+    for suspect in (False, True)
 }
 
 
@@ -167,6 +171,7 @@ class StudyVerdicts:
             arrays.interval_style,
             arrays.design_intervals.is_weak,
             arrays.evidence_level,
+            arrays.gates & int(Gate.CLOCK_SUSPECT) != 0,
         )
         keys = zip(*(column.tolist() for column in columns), strict=True)
         return dict(

@@ -145,7 +145,8 @@ def start_lead_s(step: PlanStep) -> float:
     response_s = max(slot.response_s or TYPICAL_RESPONSE_S for slot in slots)
     delay_s = max(slot.start_delay_s or 0.0 for slot in slots)
     lead_s = BASE_LEAD_S + 2 * response_s + delay_s
-    return min(lead_s * 2 ** max(0, step.attempt - 1), MAX_START_LEAD_S)
+    doubled_s = lead_s * float(2 ** max(0, step.attempt - 1))
+    return min(doubled_s, MAX_START_LEAD_S)
 
 
 def record_start_delays(step: PlanStep, parts: list[PlanPart]) -> None:
@@ -471,13 +472,13 @@ def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
             slots=_slot_names(never),
             wait=plan.join_timeout_s,
         )
-    if silent := [slot for slot in missing if is_absent(slot, now)]:
+    if absent := [slot for slot in missing if is_absent(slot, now)]:
         return Sentence(
             "{slots} did not arrive within {wait} s, and sent no request for {silence} "
             "s. Start its agent again with the same name, or check its network.",
-            slots=_slot_names(silent),
+            slots=_slot_names(absent),
             wait=plan.barrier_timeout_s,
-            silence=_silence_s(silent, now),
+            silence=_silence_s(absent, now),
         )
     return Sentence(
         "{slots} did not arrive within {wait} s, although its agent is running. See "

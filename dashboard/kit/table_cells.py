@@ -128,15 +128,6 @@ def cell_view(
         main, sub = ratio_text(row, show), value
         interval = verdicts.displayed_interval(row, show)
 
-    state = state_names.state_name(result.display_state)
-    if result.mode_medians:
-        state = _("bimodal")
-    # "Matched baseline" implies a ratio: say "no ratio" if there is none.
-    elif result.display_state == "paired":
-        state = _("no ratio")
-    is_unlabeled = result.display_state in UNLABELLED_STATES and bool(
-        result.ratio or kind == "value"
-    )
     return CellView(
         id=row.id,
         kind=kind,
@@ -144,13 +135,29 @@ def cell_view(
         main=main,
         subtext=sub,
         n=f"n {result.n}" if shows_n and result.n else "",
-        state="" if is_unlabeled else state,
+        state=_state_text(row, cell_verdict, is_value=kind == "value"),
         interval=interval,
         verdict_sign=verdicts.FLAG_SIGN
         if is_withheld
         else verdicts.verdict_sign(verdict, is_weak=is_weak),
         is_withheld=is_withheld,
     )
+
+
+def _state_text(
+    row: ComparisonRow, cell_verdict: CellVerdict | None, *, is_value: bool
+) -> str:
+    result = row.result
+    if cell_verdict and cell_verdict.has_suspect_clock:
+        return _("suspect clock")
+    if result.display_state in UNLABELLED_STATES and (result.ratio or is_value):
+        return ""
+    if result.mode_medians:
+        return _("bimodal")
+    # "Matched baseline" implies a ratio: say "no ratio" if there is none.
+    if result.display_state == "paired":
+        return _("no ratio")
+    return state_names.state_name(result.display_state)
 
 
 def full_value_text(row: ComparisonRow) -> str:

@@ -11,6 +11,7 @@ from testbed.virtlab_server import (
     data_folder,
     machine_name,
     open_server,
+    study_title,
 )
 
 
@@ -74,4 +75,14 @@ def test_existing_study_is_refused(monkeypatch):
     server = TestServer("http://127.0.0.1:1", "vl_token", "vl_token")
 
     with pytest.raises(TestbedError, match="Study monday already exists"):
-        create_study(server, FACTS, "monday", "lab-machine", "")
+        create_study(server, FACTS, "monday", "lab-machine", "", {"native"})
+
+
+def test_title_names_only_given_systems():
+    assert study_title({"native", "kvm", "qemu"}) == (
+        "Native, QEMU and KVM on one machine, emulated"
+    )
+    assert study_title({"liar"}) == "QEMU with a wrong clock on one machine, emulated"
+    assert study_title({"slot-1", "slot-2"}) == (
+        "Parallel QEMU guests on one machine, emulated"
+    )

@@ -20,6 +20,7 @@ from benchmarks.comparison.comparison_table import (
     medians,
 )
 from benchmarks.comparison.filters_and_order import VERDICTS, cell_verdict
+from benchmarks.comparison.reason_facts import clock_faults
 from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
 from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
 from benchmarks.models import Study, System
@@ -68,6 +69,8 @@ class ComparisonPage:
     verdict_scopes: str
     metric_count: int
     """The number of metrics, primary or not."""
+    clock_faults: Mapping[int, str]
+    """What is wrong with the clocks of cells."""
 
     @cached_property
     def _found_table(self) -> ComparisonTable:
@@ -75,7 +78,33 @@ class ComparisonPage:
 
     @cached_property
     def _medians_by_system(self) -> Mapping[int, Median]:
-        return medians(self._found_table.cells)
+        return medians(
+            cell
+            for cell in self._found_table.cells
+            if not self._has_suspect_clock(cell.id)
+        )
+
+    def _has_suspect_clock(self, cell_id: int) -> bool:
+        verdict = self.cell_verdicts.get(cell_id)
+        return verdict is not None and verdict.has_suspect_clock
+
+    @property
+    def suspect_clocks(self) -> list[dict[str, Any]]:
+        """The systems with suspect clocks, their number of results and one fault."""
+        columns = {column.system_id: column for column in self.table.head.columns}
+        faults: dict[int, list[str]] = {}
+        for cell in self.table.cells:
+            if fault := self.clock_faults.get(cell.id):
+                faults.setdefault(cell.system.id, []).append(fault)
+        return [
+            {
+                "system": wording.column_name(columns[pk]),
+                "count": len(found),
+                "fault": wording.translate_text(found[0]),
+            }
+            for pk, found in faults.items()
+            if pk in columns
+        ]
 
     @property
     def metrics_switch(self) -> dict[str, Any] | None:
@@ -286,6 +315,11 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         scopes = verdicts.count_verdict_scopes(
             cell.result.assessment for cell in table.cells
         )
+    suspects = [
+        cell.id
+        for cell in table.cells
+        if (verdict := cell_verdicts.get(cell.id)) and verdict.has_suspect_clock
+    ]
     return ComparisonPage(
         form=form,
         reference=system or study.reference_system,
@@ -293,6 +327,7 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         cell_verdicts=cell_verdicts,
         verdict_scopes=verdicts.verdict_scopes_text(scopes),
         metric_count=_metric_count(rows),
+        clock_faults=clock_faults(suspects) if suspects else {},
     )
 
 
