@@ -763,15 +763,21 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
 
 
 def correct_for_multiple_tests(
-    assessments: AssessmentArrays, is_primary: ArrayLike | None = None
+    assessments: AssessmentArrays,
+    is_primary: ArrayLike | None = None,
+    family: NDArray[np.bool_] | None = None,
 ) -> AssessmentArrays:
     """Return the assessments after correction for testing all cells together.
+
+    With ``family``, only its cells are tested, and only their results are valid.
 
     A verdict that does not remain significant becomes undetermined. Only ``is_primary``
     cells with a verdict count as tests (without such cells, all with a verdict). The p
     values of other cells must not exceed the largest significant one.
     """
     p = assessments.p_values()
+    if family is not None:
+        p = np.where(family, p, np.nan)
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)
     if not np.any(primary & ~np.isnan(p)):
         primary = np.full(p.shape, True)

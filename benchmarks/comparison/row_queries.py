@@ -1,5 +1,6 @@
 """Comparison rows of a study, loaded from the database."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -44,6 +45,7 @@ EFFICIENCY_FIELDS = (
     "baseline__shape_codes",
 )
 """In the order of `BaselineComparison`."""
+REFERENCE_FIELDS = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
 READ_FIELDS = (
     *ROW_FIELDS,
     "doubted_shape",
@@ -56,19 +58,40 @@ class ReferenceCells(ReferenceSystem):
     """A reference system and its cells: mean, number of runs and shape codes."""
 
     statistics: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
+    has_near_cases: bool = True
 
     @classmethod
     def load(
         cls, study: Study, system: System, *, other_study: Study | None = None
     ) -> "ReferenceCells":
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
-        names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
         return cls(
             study,
             system,
-            {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)},
+            {tuple(row[:-3]): row[-3:] for row in cells.values_list(*REFERENCE_FIELDS)},
             other_study=None if other_study == study else other_study,
         )
+
+    @classmethod
+    def load_several(
+        cls, study: Study, systems: Sequence[System]
+    ) -> "dict[int, ReferenceCells]":
+        """Return several references by id, in one query, without near cases."""
+        cells = Cell.objects.filter(study=study, system__in=systems, n__gt=0)
+        statistics: dict[int, dict[tuple[Any, ...], Any]] = defaultdict(dict)
+        for pk, *row in cells.values_list("system_id", *REFERENCE_FIELDS):
+            statistics[pk][tuple(row[:-3])] = row[-3:]
+        hosts: dict[int, Any] = {}
+        return {
+            system.pk: cls(
+                study,
+                system,
+                statistics[system.pk],
+                host_cache=hosts,
+                has_near_cases=False,
+            )
+            for system in systems
+        }
 
     def compare(
         self,
@@ -90,8 +113,8 @@ class ReferenceCells(ReferenceSystem):
             return BaselineComparison(State.UNDIRECTED)
         key = (values["case_id"], *(values[name] for name in CIRCUMSTANCES))
         if key not in self.statistics:
-            near = self.nearest_case(case, key[1:])
-            if near is None:
+            near = self.has_near_cases and self.nearest_case(case, key[1:])
+            if not near:
                 no_match = Sentence("The reference system has no matching result.")
                 return BaselineComparison(State.MISSING, reason=no_match)
             return BaselineComparison(near.kind, reason=near.sentence)
@@ -153,10 +176,7 @@ def comparison_rows(
     tables without assessments.
     """
     shown = SHOWN_CELLS if includes_failed else Q(n__gt=0)
-    cells = Cell.objects.filter(shown, study=study, **filters).order_by("pk")
-    annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)
-    measured = [split_columns(values) for values in annotated.values_list(*READ_FIELDS)]
-    cases = Case.objects.in_bulk({fields["case_id"] for fields, _ in measured})
+    measured, cases = measured_cells(study, shown, **filters)
     by_id = {system.pk: system for system in systems}
     # A baseline may be a system of another study.
     baseline_ids = (
@@ -187,6 +207,16 @@ def comparison_rows(
             )
         )
     return rows
+
+
+def measured_cells(
+    study: Study, *conditions: Q, **filters: Any
+) -> tuple[list[tuple[dict[str, Any], BaselineComparison]], dict[int, Case]]:
+    """Return cells as fields with their stored comparisons, and their cases by id."""
+    cells = Cell.objects.filter(*conditions, study=study, **filters).order_by("pk")
+    annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)
+    measured = [split_columns(values) for values in annotated.values_list(*READ_FIELDS)]
+    return measured, Case.objects.in_bulk({fields["case_id"] for fields, _ in measured})
 
 
 def compared_cells(

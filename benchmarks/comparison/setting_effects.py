@@ -1,33 +1,44 @@
 """Effects of the options of systems, over all studies that varied them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef
 
-from benchmarks.comparison.comparison_row import ComparisonRow, State
-from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
+from benchmarks.comparison.comparison_row import (
+    BaselineComparison,
+    ComparisonRow,
+    State,
+    build_row,
+)
+from benchmarks.comparison.row_queries import (
+    ReferenceCells,
+    comparison_rows,
+    measured_cells,
+)
 from benchmarks.comparison.setting_changes import (
     ConfiguredSystem,
     OptionChange,
     option_changes,
     reference_pairs,
 )
-from benchmarks.comparison.study_verdicts import primary_cases_of_rows, study_verdicts
-from benchmarks.models import Cell, Study, System
-from benchmarks.studies.data_versions import rollup_change_counts
+from benchmarks.comparison.study_verdicts import (
+    STATES_WITHOUT_SPEED,
+    primary_case_ids,
+    primary_cases_of_rows,
+    study_verdicts,
+    verdicts_by_reference,
+)
+from benchmarks.comparison.system_comparability import ComparabilityCache
+from benchmarks.models import Case, Cell, Study, System
+from benchmarks.studies.study_cache import StudyCache
 from benchmarks.system_options import SystemOption
 from benchmarks.viewer import Viewer
 
 DECIDED: Final = ("faster", "slower", "equivalent")
-MAX_CACHED_STUDIES: Final = 128
-STUDY_FIELDS: Final = (
-    *("slug", "title", "author", "data_licence", "lab", "reference_system_id"),
-    *("system_references", "equivalence_margin_percent", "sources"),
-)
 REST_FIELDS: Final = ("host_id", *System.STATED_FIELDS)
 
 
@@ -102,13 +113,9 @@ def setting_effects(viewer: Viewer) -> list[SettingEffect]:
         study_id=OuterRef("pk"), system_id__isnull=False, n__gt=0
     ).exclude(system__options={})
     studies = Study.objects.visible_to(viewer).filter(Exists(measured), deleted_at=None)
-    counts = rollup_change_counts()
-    found: list[SettingEffect] = []
-    for study in studies.select_related("lab").order_by("pk"):
-        version = counts.version([[study.pk, study.lab_id]])
-        stated = tuple(str(getattr(study, name)) for name in STUDY_FIELDS)
-        found += _study_effects(study, (version, *stated))
-    return found
+    ordered = list(studies.select_related("lab").order_by("pk"))
+    by_study = effects_by_study.results(viewer, ordered)
+    return [effect for effects in by_study for effect in effects]
 
 
 def case_names(effects: Iterable[SettingEffect]) -> dict[int, str]:
@@ -153,34 +160,26 @@ def effects_by_option(effects: Iterable[SettingEffect]) -> list[OptionEffects]:
     ]
 
 
-@lru_cache(maxsize=MAX_CACHED_STUDIES)
-def _study_effects(study: Study, _version: Hashable) -> tuple[SettingEffect, ...]:
-    return tuple(_read_effects(study))
-
-
 def _read_effects(study: Study) -> Iterator[SettingEffect]:
     cells = Cell.objects.filter(study=study, n__gt=0).order_by()
     ids = cells.values("system_id").distinct()
     systems = System.objects.filter(pk__in=ids).select_related("host").order_by("pk")
     by_id = {system.pk: system for system in systems if not system.is_native}
     if study.reference_ids & by_id.keys():
-        measured = _rows(study, list(by_id.values()))
-        references = [
-            (pk, by_id[reference], measured)
-            for pk in by_id
-            if (reference := study.reference_for(pk)) in by_id and reference != pk
-        ]
+        rows = _named_rows(study, by_id)
     else:
-        references = []
-        for reference, guests in _pairs(by_id).items():
-            rows = _rows(study, guests, by_id[reference])
-            references += [(guest.pk, by_id[reference], rows) for guest in guests]
-    for pk, system, rows in references:
-        changes = option_changes(sized_options(system), sized_options(by_id[pk]))
-        for row in rows if changes else ():
-            is_compared = row.result.state == State.AGAINST_REFERENCE
-            if is_compared and row.system.pk == pk:
-                yield SettingEffect(study, system, row, changes)
+        rows = _paired_rows(study, by_id)
+    for reference, row in rows:
+        options = map(sized_options, (reference, row.system))
+        if changes := option_changes(*options):
+            yield SettingEffect(study, reference, row, changes)
+
+
+def _study_effects(study: Study) -> tuple[SettingEffect, ...]:
+    return tuple(_read_effects(study))
+
+
+effects_by_study = StudyCache(_study_effects)
 
 
 def sized_options(system: System) -> dict[str, str]:
@@ -193,7 +192,7 @@ def sized_options(system: System) -> dict[str, str]:
     return {**sizes, **system.options}
 
 
-def _pairs(by_id: Mapping[int, System]) -> dict[int, list[System]]:
+def _pairs(by_id: Mapping[int, System]) -> dict[int, set[int]]:
     """Return the systems to compare with each reference system."""
     configured = [
         ConfiguredSystem(
@@ -201,27 +200,84 @@ def _pairs(by_id: Mapping[int, System]) -> dict[int, list[System]]:
         )
         for pk, system in by_id.items()
     ]
-    systems: dict[int, list[System]] = defaultdict(list)
+    systems: dict[int, set[int]] = defaultdict(set)
     for pk, references in reference_pairs(configured).items():
         for reference in references:
-            systems[reference].append(by_id[pk])
+            systems[reference].add(pk)
     return systems
 
 
-def _rows(
-    study: Study, systems: Sequence[System], reference: System | None = None
-) -> list[ComparisonRow]:
-    filters: dict[str, Any] = {"system__in": systems}
-    cells = None
-    if reference is not None:
-        cells = ReferenceCells.load(study, reference)
-        filters["case__in"] = {case_id for case_id, *_ in cells.statistics}
+def _named_rows(
+    study: Study, by_id: Mapping[int, System]
+) -> Iterator[tuple[System, ComparisonRow]]:
+    """Yield rows with the references that the study names."""
     rows = comparison_rows(
         study,
-        systems=systems,
-        filters=filters,
-        reference=cells,
-        verdicts=study_verdicts(study, reference, has_near_cases=False),
+        systems=by_id.values(),
+        filters={"system__in": list(by_id)},
+        verdicts=study_verdicts(study, has_near_cases=False),
     )
     primary = primary_cases_of_rows(rows)
-    return [row for row in rows if row.case.pk in primary]
+    for row in sorted(rows, key=lambda row: row.system.pk):
+        reference = by_id.get(study.reference_for(row.system.pk) or 0)
+        is_compared = row.result.state == State.AGAINST_REFERENCE
+        if reference in (None, row.system) or not is_compared:
+            continue
+        if row.case.pk in primary:
+            yield reference, row
+
+
+def _paired_rows(
+    study: Study, by_id: Mapping[int, System]
+) -> Iterator[tuple[System, ComparisonRow]]:
+    """Yield rows with the references that differ from their systems in one option."""
+    pairs = _pairs(by_id)
+    if not pairs:
+        return
+    guests = {guest for guests in pairs.values() for guest in guests}
+    measured, cases = measured_cells(study, n__gt=0, system__in=guests)
+    references = ReferenceCells.load_several(study, [by_id[pk] for pk in pairs])
+    verdicts = verdicts_by_reference(study, references)
+    for pk, reference in references.items():
+        comparability = ComparabilityCache(study, by_id, reference)
+        own = [
+            (fields, stored)
+            for fields, stored in measured
+            if fields["system_id"] in pairs[pk]
+        ]
+        compared = list(_compared(own, cases, by_id, reference))
+        primary = primary_case_ids(
+            {
+                case.pk: case
+                for _fields, case, comparison in compared
+                if comparison.state not in STATES_WITHOUT_SPEED
+            }
+        )
+        for fields, case, comparison in compared:
+            is_compared = comparison.state == State.AGAINST_REFERENCE
+            if is_compared and case.pk in primary:
+                row = build_row(
+                    fields,
+                    study,
+                    case,
+                    by_id[fields["system_id"]],
+                    comparison,
+                    verdicts[pk].assessment(fields["pk"]),
+                    comparability.level(fields["system_id"], comparison),
+                )
+                yield reference.system, row
+
+
+def _compared(
+    measured: Iterable[tuple[dict[str, Any], BaselineComparison]],
+    cases: Mapping[int, Case],
+    by_id: Mapping[int, System],
+    reference: ReferenceCells,
+) -> Iterator[tuple[dict[str, Any], Case, BaselineComparison]]:
+    """Compare the cells whose case the reference has, in the order of their systems."""
+    ids = {case_id for case_id, *_ in reference.statistics}
+    for fields, stored in sorted(measured, key=lambda item: item[0]["system_id"]):
+        if fields["case_id"] in ids:
+            case = cases[fields["case_id"]]
+            host_id = by_id[fields["system_id"]].host_id
+            yield fields, case, reference.compare(fields, case, host_id, stored)

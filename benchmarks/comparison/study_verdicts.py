@@ -6,7 +6,7 @@ the chosen baseline.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -123,6 +123,8 @@ class StudyVerdicts:
     sessions: SessionColumns | None = None
     baseline_ids: NDArray[np.int64] | None = None
     study_id: int = 0
+    known_facts: dict[int, SideFacts] = field(default_factory=dict)
+    """The facts of cells; verdicts of one study may share them."""
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
         """Return a cell's assessment; None if the cell is not processed yet."""
@@ -139,14 +141,13 @@ class StudyVerdicts:
     @cached_property
     def _side_facts(self) -> Mapping[int, SideFacts]:
         """The flags, shapes and clocks that cause gates, by cell."""
-        has_gate = (self.assessments.gates & GATES_WITH_FACTS) != 0
-        if not has_gate.any():
-            return {}
-        ids = np.fromiter(self.row_by_cell, dtype=np.int64, count=has_gate.size)
-        wanted = {*ids[has_gate].tolist()}
+        has_gate = ((self.assessments.gates & GATES_WITH_FACTS) != 0).tolist()
+        ids = {pk for pk, row in self.row_by_cell.items() if has_gate[row]}
         if self.baseline_ids is not None:
-            wanted |= {*self.baseline_ids[has_gate].tolist()}
-        return side_facts(self.study_id, wanted - {0})
+            ids |= {int(self.baseline_ids[self.row_by_cell[pk]]) for pk in ids}
+        if missing := ids - self.known_facts.keys() - {0}:
+            self.known_facts.update(side_facts(self.study_id, missing))
+        return self.known_facts
 
     @cached_property
     def cells_being_checked(self) -> frozenset[int]:
@@ -330,6 +331,11 @@ SAME_HOST_SQL = f"""(SELECT system.host_id = %(native_host)s
     FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
 OTHER_HOST_SQL = f"""(SELECT system.host_id = ANY(%(other_hosts)s::bigint[])
     FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
+OTHER_HOST_OF_PAIR_SQL = f"""(SELECT EXISTS (
+        SELECT FROM unnest(%(apart)s::bigint[], %(other_hosts)s::bigint[])
+            AS pair (reference, host)
+        WHERE pair.reference = reference.id AND pair.host = system.host_id)
+    FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
 STALE_SQL = f"({TOO_FAR_APART_SQL} OR ({SAME_HOST_SQL} AND ({MACHINE_CHANGED_SQL})))"
 
 # The sessions of cells by the last check or, before the first check, as declared.
@@ -352,10 +358,13 @@ BASELINE_SQL = _select(
     f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
     "against.state",
 )
-REFERENCE_SQL = _select(
-    f"""LEFT JOIN {Cell._meta.db_table} AS baseline
+
+
+def _select_references(join: str, reference: str, other_host: str) -> str:
+    return _select(
+        f"""{join} {Cell._meta.db_table} AS baseline
           ON baseline.study_id = %(measured_in)s AND baseline.n > 0
-         AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
+         AND baseline.system_id = {reference} AND baseline.case_id = cell.case_id
          AND baseline.scenario = cell.scenario AND baseline.load = cell.load
          AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
          AND cell.id <> baseline.id
@@ -364,15 +373,24 @@ REFERENCE_SQL = _select(
         LEFT JOIN {SESSIONS_SQL} AS cell_sessions ON cell_sessions.cell_id = cell.id
         LEFT JOIN {SESSIONS_SQL} AS baseline_sessions
           ON baseline_sessions.cell_id = baseline.id""",
-    f"""CASE WHEN against.state = 'no_speed' THEN 'no_speed'
-             WHEN cell.system_id = %(reference)s AND cell.study_id = %(measured_in)s
+        f"""CASE WHEN against.state = 'no_speed' THEN 'no_speed'
+             WHEN cell.system_id = {reference} AND cell.study_id = %(measured_in)s
                   THEN 'reference'
              WHEN benchmark_case.better = 'neither' THEN 'undirected'
              WHEN baseline.id IS NULL THEN 'missing'
-             WHEN {OTHER_HOST_SQL} THEN 'other_host'
+             WHEN {other_host} THEN 'other_host'
              WHEN {STALE_SQL} THEN 'stale'
              WHEN NOT cell_sessions.ids && baseline_sessions.ids THEN 'other_session'
              ELSE 'relative' END""",
+    )
+
+
+REFERENCE_SQL = _select_references("LEFT JOIN", "%(reference)s", OTHER_HOST_SQL)
+# One row per cell and reference that has its case.
+REFERENCES_SQL = _select_references(
+    "CROSS JOIN unnest(%(references)s::bigint[]) AS reference (id) JOIN",
+    "reference.id",
+    OTHER_HOST_OF_PAIR_SQL,
 )
 
 
@@ -394,15 +412,97 @@ def study_verdicts(
     measured_in = reference_study or study
     columns = _columns(study, reference, measured_in, has_near_cases=has_near_cases)
     if columns is None:
-        return StudyVerdicts(
-            {},
-            correct_for_multiple_tests(assess_cells(NO_STATISTICS, NO_STATISTICS, [])),
-        )
-    cells, baselines = columns.cell, columns.baseline
+        return _no_verdicts()
     stored, withheld = study_sessions(study), study.flags.cells_without_verdict()
     if measured_in != study:
-        stored = cell_sessions({*cells.ids.tolist(), *baselines.ids.tolist()})
+        ids = {*columns.cell.ids.tolist(), *columns.baseline.ids.tolist()}
+        stored = cell_sessions(ids)
         withheld |= measured_in.flags.cells_without_verdict()
+    assessments = _assess(
+        study, columns, stored, withheld, is_part_of_check=is_part_of_check
+    )
+    is_speed = gates_from_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
+    case_ids = np.unique(columns.case_ids[is_speed == 0]).tolist()
+    return StudyVerdicts(
+        {pk: row for row, pk in enumerate(columns.cell.ids.tolist())},
+        correct_for_multiple_tests(assessments, _is_primary(columns, case_ids)),
+        stored,
+        columns.baseline.ids,
+        study.pk,
+    )
+
+
+def verdicts_by_reference(
+    study: Study, references: Mapping[int, ReferenceSystem]
+) -> dict[int, StudyVerdicts]:
+    """Assess a study against each of these guests, by id, in one pass.
+
+    The result equals that of `study_verdicts` with each of them as ``reference``, for
+    cells whose case the reference has.
+    """
+    apart = [
+        (pk, host)
+        for pk, reference in references.items()
+        for host in reference.incomparable_hosts
+    ]
+    parameters = {
+        "study": study.pk,
+        "measured_in": study.pk,
+        "references": list(references),
+        "apart": [pk for pk, _ in apart],
+        "other_hosts": [host for _, host in apart],
+        "native_host": None,
+        "limit_s": study.baseline_max_age_days * DAY_S,
+    }
+    columns = _read_columns(REFERENCES_SQL, parameters)
+    if columns is None:
+        return {pk: _no_verdicts() for pk in references}
+    stored = study_sessions(study)
+    assessments = _assess(study, columns, stored, study.flags.cells_without_verdict())
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+    with_speed = cells.exclude(case__better="neither").exclude(
+        efficiency__state=State.NO_SPEED
+    )
+    case_ids = with_speed.values_list("case_id", flat=True).distinct()
+    is_primary = _is_primary(columns, case_ids)
+    systems = dict(cells.filter(system__in=references).values_list("pk", "system_id"))
+    row_reference = np.array(
+        [systems.get(pk, 0) for pk in columns.baseline.ids.tolist()]
+    )
+    # Read together, because each reading takes several queries.
+    has_gate = (assessments.gates & GATES_WITH_FACTS) != 0
+    with_facts = {*columns.cell.ids[has_gate].tolist()}
+    with_facts |= {*columns.baseline.ids[has_gate].tolist()}
+    facts = side_facts(study.pk, with_facts) if with_facts else {}
+    verdicts = {}
+    for pk in references:
+        is_own = row_reference == pk
+        rows = np.flatnonzero(is_own).tolist()
+        verdicts[pk] = StudyVerdicts(
+            dict(zip(columns.cell.ids[rows].tolist(), rows, strict=True)),
+            correct_for_multiple_tests(assessments, is_primary, is_own),
+            stored,
+            columns.baseline.ids,
+            study.pk,
+            facts,
+        )
+    return verdicts
+
+
+def _no_verdicts() -> StudyVerdicts:
+    nothing = assess_cells(NO_STATISTICS, NO_STATISTICS, [])
+    return StudyVerdicts({}, correct_for_multiple_tests(nothing))
+
+
+def _assess(
+    study: Study,
+    columns: PairedColumns,
+    stored: SessionColumns,
+    withheld: Collection[int],
+    *,
+    is_part_of_check: bool = False,
+) -> AssessmentArrays:
+    cells, baselines = columns.cell, columns.baseline
     withheld_ids = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     gates = gates_from_states(columns.states)
     side_gates = [
@@ -417,7 +517,7 @@ def study_verdicts(
     if not is_part_of_check:
         gates |= columns.is_being_checked * int(Gate.BEING_CHECKED)
     sessions = _sessions(stored, cells), _sessions(stored, baselines)
-    assessments = assess_cells(
+    return assess_cells(
         cells.cells,
         baselines.cells,
         columns.is_higher_better,
@@ -429,19 +529,10 @@ def study_verdicts(
         order_shifts=(cells.shifts, baselines.shifts),
         runs=_run_vectors(cells, baselines, sessions),
     )
-    row_by_cell = {pk: row for row, pk in enumerate(cells.ids.tolist())}
-    return StudyVerdicts(
-        row_by_cell,
-        correct_for_multiple_tests(assessments, _is_primary(columns)),
-        stored,
-        baselines.ids,
-        study.pk,
-    )
 
 
-def _is_primary(columns: PairedColumns) -> NDArray[np.bool_]:
-    is_speed = gates_from_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
-    cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
+def _is_primary(columns: PairedColumns, case_ids: Iterable[int]) -> NDArray[np.bool_]:
+    cases = Case.objects.in_bulk({*case_ids})
     return np.isin(columns.case_ids, list(primary_case_ids(cases)))
 
 
@@ -526,8 +617,20 @@ def _columns(
             "native_host": reference.host_id if reference.is_native else None,
             "limit_s": study.baseline_max_age_days * DAY_S,
         }
+    columns = _read_columns(
+        BASELINE_SQL if reference is None else REFERENCE_SQL, parameters
+    )
+    if columns is None or reference_system is None or not has_near_cases:
+        return columns
+    states = reference_system.with_near_case_states(
+        columns.cell.ids.tolist(), columns.states
+    )
+    return replace(columns, states=states)
+
+
+def _read_columns(query: str, parameters: Mapping[str, Any]) -> PairedColumns | None:
     with connection.cursor() as cursor:
-        cursor.execute(BASELINE_SQL if reference is None else REFERENCE_SQL, parameters)
+        cursor.execute(query, parameters)
         row = cursor.fetchone()
     # An aggregate over no cells is one row of nulls.
     if row[0] is None:
@@ -536,10 +639,6 @@ def _columns(
     higher, meters, unchecked, *statistics = numbers
     half = len(statistics) // 2
     states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
-    if reference_system is not None and has_near_cases:
-        states = reference_system.with_near_case_states(
-            ids.astype(int).tolist(), states
-        )
     cells, baseline = (
         CellColumns(
             np.nan_to_num(pks).astype(np.int64),

@@ -87,11 +87,18 @@ class ReferenceSystem:
     study: Study
     system: System
     other_study: Study | None = field(default=None, kw_only=True)
+    host_cache: dict[int, Mapping[int, HostComparison]] = field(
+        default_factory=dict, kw_only=True, compare=False
+    )
+    """By host; references of one study may share it."""
 
-    @cached_property
+    @property
     def hosts(self) -> Mapping[int, HostComparison]:
-        others = [self.other_study] if self.other_study else []
-        return compare_study_hosts(self.study, self.system.host_id, *others)
+        host_id = self.system.host_id
+        if host_id not in self.host_cache:
+            others = [self.other_study] if self.other_study else []
+            self.host_cache[host_id] = compare_study_hosts(self.study, host_id, *others)
+        return self.host_cache[host_id]
 
     def is_host_incomparable(self, host_id: int) -> bool:
         hosts = self.hosts.get(host_id) if self.other_study else None
@@ -112,8 +119,8 @@ class ReferenceSystem:
         return self._nearest[key]
 
     def with_near_case_states(
-        self, cell_ids: list[int], states: list[str]
-    ) -> list[str]:
+        self, cell_ids: list[int], states: Sequence[str]
+    ) -> Sequence[str]:
         """Return ``states`` with "missing" replaced by the kind of the nearest case, if
         any.
         """

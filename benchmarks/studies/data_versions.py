@@ -1,6 +1,7 @@
 """Versions of stored data, used as cache keys (`docs/decisions/caching.md`)."""
 
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -138,6 +139,16 @@ _PARTS_VERSION_SQL = f"""
         )
     )
 """
+# The same for several lists of parts; each part has the number of its list.
+_PARTS_VERSIONS_SQL = f"""
+    SELECT concat_ws(
+        ' ', (SELECT {_SERVER}), pg_relation_filenode('{CHANGE_COUNTS_TABLE}'),
+        coalesce(sum(note.n), 0)
+    )
+    FROM unnest(%s::int[], %s::text[], %s::bigint[]) AS read (number, relation, part)
+    LEFT JOIN {CHANGE_COUNTS_TABLE} AS note USING (relation, part)
+    GROUP BY read.number ORDER BY read.number
+"""
 # Tables with a counting trigger for each kind of change. For samples, three triggers
 # suffice: new samples come with counted changes of their runs.
 _COUNTED_TABLES_SQL = """
@@ -260,12 +271,30 @@ def baseline_studies(study_id: int) -> tuple[list[int], list[int]]:
     return studies, list(owners.distinct())
 
 
+class _ActiveTrackers(threading.local):
+    def __init__(self) -> None:
+        self.trackers: list[TableTracker] = []
+
+
+_active = _ActiveTrackers()
+
+
 @contextmanager
 def track_tables() -> Iterator[TableTracker]:
     tracker = TableTracker()
     _relations()  # not tracked
-    with connection.execute_wrapper(tracker.track):
-        yield tracker
+    _active.trackers.append(tracker)
+    try:
+        with connection.execute_wrapper(tracker.track):
+            yield tracker
+    finally:
+        _active.trackers.pop()
+
+
+def add_read_tables(tables: frozenset[str]) -> None:
+    """Track tables whose data come from a cache, without a query."""
+    for tracker in _active.trackers:
+        tracker.tables |= tables
 
 
 @lru_cache(maxsize=4096)
@@ -306,6 +335,18 @@ def parts_version(parts: TableParts | None) -> str | None:
             cursor.execute(_PARTS_VERSION_SQL, [list(names), list(numbers)])
         row = cursor.fetchone()
     return str(row[0]) if row else None
+
+
+def parts_versions(lists: Sequence[TableParts]) -> list[str]:
+    """Return the versions of several lists of parts, all with change counts."""
+    rows = [(number, *part) for number, parts in enumerate(lists) for part in parts]
+    if not rows:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _PARTS_VERSIONS_SQL, [list(column) for column in zip(*rows, strict=True)]
+        )
+        return [version for (version,) in cursor.fetchall()]
 
 
 @dataclass(frozen=True)

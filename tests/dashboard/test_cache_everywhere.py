@@ -25,6 +25,7 @@ from benchmarks.collaboration.comments import (
     write_comment,
 )
 from benchmarks.collaboration.saved_views import save_view
+from benchmarks.comparison.setting_effects import effects_by_study
 from benchmarks.custom_tools.registration import (
     change_tool,
     read_declaration,
@@ -47,7 +48,7 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.meter_logs import integrate_due, store_power_chunk
-from benchmarks.studies import checking
+from benchmarks.studies import checking, study_cache
 from benchmarks.studies.data_versions import (
     TABLES_COUNTED_BY_LAB,
     TABLES_COUNTED_BY_STUDY,
@@ -69,6 +70,7 @@ from tests.power_logs import chunk, clock_of, power
 from tests.upload_documents import network_run
 
 XEN = {"hypervisor": "Xen", "hypervisor_version": "3.3", "virtualization": "full"}
+WITH_PAGES = {**XEN, "options": {"hugepages": "2 MiB"}}
 pytestmark = [pytest.mark.slow, pytest.mark.walk]
 ADDRESS = "/studies/alpha-lab/study/"
 MASK = re.compile(r'name="csrfmiddlewaretoken" value="\w+"|/static/[^"]+')
@@ -155,6 +157,10 @@ def made_world():
                 started_at=day(n),
                 facts=clock_of(20 + 30 * n, 40 + 30 * n),
             )
+            for n in range(3)
+        ),
+        *(
+            network_run(25.0 + n, study="study", host="alpha", system=WITH_PAGES)
             for n in range(3)
         ),
         appended(60.0, study="sibling"),
@@ -458,18 +464,22 @@ def before(world, readers):
     """Return the responses before any change, and the cache entries."""
     with keeping({}) as texts:
         found = shown(readers)
-        return found, dict(texts)
+        return found, dict(texts), dict(effects_by_study.entries)
 
 
 @contextmanager
-def keeping(entries):
-    """Cache pages as if the test's transaction were committed."""
+def keeping(entries, studies=()):
+    """Cache pages and studies as if the test's transaction were committed."""
     texts = LRUCache(64_000_000, getsizeof=page_cache.cache_entry_bytes)
     texts.update(entries)
+    by_study = LRUCache(100)
+    by_study.update(studies)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_cache, "_texts", texts)
         patch.setattr(page_cache, "is_in_transaction", lambda: False)
         patch.setattr(page_cache, "has_written", lambda: False)
+        patch.setattr(study_cache, "is_snapshot", lambda: True)
+        patch.setattr(effects_by_study, "entries", by_study)
         yield texts
 
 
@@ -487,15 +497,16 @@ def shown(readers, only=None):
 @pytest.fixture
 def changed(world, readers, before, db):
     """Make a change; return the pages that changed, and stale ones."""
-    old, entries = before
+    old, entries, studies = before
 
     def places(change):
         CHANGES[change](world)
-        with keeping(entries) as texts:
+        with keeping(entries, studies) as texts:
             after = shown(readers)
             # Changed responses were rendered again.
             same = {place for place, answer in after.items() if answer == old[place]}
             texts.clear()
+            effects_by_study.entries.clear()
             anew = shown(readers, same)
         return after.keys() - same, {item for item in anew if anew[item] != after[item]}
 
@@ -512,7 +523,7 @@ def test_cached_pages_equal_newly_rendered_ones(changed, change):
 
 
 def test_every_page_is_cached_with_its_version(before, db):
-    old, entries = before
+    old, entries, _ = before
     assert {status for status, _ in old.values()} == {200}
     # Tables of comparisons are cached separately by the study's data version.
     pages = [entry for entry in entries.values() if entry.version]
@@ -559,7 +570,7 @@ def hide_all_but(study):
 
 def test_study_pages_read_no_other_studies(world, readers, before, db):
     """Study pages are unchanged without other studies; the trend page is excluded."""
-    old, _ = before
+    old, *_ = before
     counted_tables()  # cache it before tables are hidden
     hide_all_but(world.study)
     looked_at = {place for place in old if place[1].startswith(ADDRESS)}

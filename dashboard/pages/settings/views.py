@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from benchmarks.comparison.setting_effects import (
@@ -12,6 +12,7 @@ from benchmarks.comparison.setting_effects import (
     setting_effects,
 )
 from dashboard.exports.record_files import record_file, record_file_links
+from dashboard.kit.page_cache import PageContent, ViewResult, cached_page
 from dashboard.kit.routes import page
 from dashboard.kit.viewers import viewer_of
 from dashboard.pages.settings.setting_pages import (
@@ -23,15 +24,17 @@ from dashboard.pages.settings.setting_pages import (
 )
 
 
-def show_settings(request: HttpRequest) -> HttpResponse:
+@cached_page
+def show_settings(request: HttpRequest) -> PageContent:
     context = {
         "page": settings_page(list(_measured(request).values())),
         "files": record_file_links("settings-file"),
     }
-    return render(request, "settings/settings.html", context)
+    return PageContent("settings/settings.html", context)
 
 
-def show_setting(request: HttpRequest, option: str) -> HttpResponse:
+@cached_page
+def show_setting(request: HttpRequest, option: str) -> ViewResult:
     # Other names of an option do not need the effects.
     named = option_of_slug(option, {})
     if named and named.slug != option:
@@ -46,7 +49,7 @@ def show_setting(request: HttpRequest, option: str) -> HttpResponse:
         if option in measured
         else (),
     }
-    return render(request, "settings/setting.html", context)
+    return PageContent("settings/setting.html", context)
 
 
 def export_settings(request: HttpRequest, form: str) -> HttpResponse:
@@ -71,7 +74,7 @@ def _measured(request: HttpRequest) -> dict[str, OptionEffects]:
 
 
 urlpatterns = [
-    page("settings/", show_settings, "settings"),
+    page("settings/", show_settings, "settings", query_count_urls=("/settings/",)),
     page("settings.<slug:form>", export_settings, "settings-file", kind="file"),
     page(
         "settings/<slug:option>/",
@@ -79,6 +82,7 @@ urlpatterns = [
         "setting",
         example_urls=("/settings/hw-virt/", "/settings/ksm/"),
         is_private=False,
+        query_count_urls=("/settings/hugepages/",),
     ),
     page(
         "settings/<slug:option>.<slug:form>",
