@@ -71,7 +71,8 @@ class CellFact:
     Every cell has runs. Empty texts, empty tuples and None mean unknown. ``host`` is
     the same text for the same machine, also in other studies. ``run_means`` are in
     ``unit``; ``session_names`` are the sessions of these runs, in the same order.
-    ``decimals`` is the largest number of decimals printed for a sample.
+    ``decimals`` is the largest number of decimals printed for a sample, and
+    ``stated_deviation`` the published standard deviation of the runs.
     """
 
     id: Id
@@ -113,6 +114,7 @@ class CellFact:
     n: int
     mean: float
     run_means: tuple[float, ...] = ()
+    stated_deviation: float | None = None
     decimals: int | None = None
     clock: str = ""
 

@@ -240,27 +240,45 @@ MIN_READABLE_PERCENT: Final = 0.5
 CONSUMED_DIMENSIONS: Final = frozenset({"time", "CPU time per data", "energy", "power"})
 
 
+FAILURE_CODES: Final = frozenset(
+    [-1.0, *(2.0**bits - 1 for bits in (15, 16, 31, 32, 63, 64))]
+    + [10.0**digits - 1 for digits in range(4, 13)]
+)
+"""Values that programs print for a failure: -1, the largest integers and 99999."""
+MIN_CODE_FACTOR: Final = 5.0
+"""A failure code is at least this far from the other runs."""
+
+
 @rule("zero-reading", "Zero value in a working run", "impossible", family="readings")
 def zero_reading(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a rate, time, energy or power of 0. Also flags a CPU utilization of 0% in
-    all runs, unless other systems need less than 0.5% for the same benchmark (in the
-    median). Moving data costs CPU time, so 0 means that it was not measured, for
-    example because the counter of the guest does not advance. Counts, losses, shares of
-    slow requests, jitter and waiting times may be 0.
+    """Flags a rate, time, energy or power of 0, in all runs or in some of them. Also
+    flags a CPU utilization of 0% in all runs, unless other systems need less than 0.5%
+    for the same benchmark (in the median). Moving data costs CPU time, so 0 means that
+    it was not measured, for example because the counter of the guest does not advance.
+    Counts, losses, shares of slow requests, jitter and waiting times may be 0.
+
+    Codes of a failure in some runs are flagged in the same way: -1, 9999 and longer,
+    and the largest integers of 16, 32 or 64 bits, if they differ from the other runs by
+    at least a factor of 5.
 
     Why: a system that needs no CPU time would be infinitely efficient, and a false 0
     makes every mean over the result wrong.
 
     Remedy: treat the result as not measured. Measure the CPU utilization from the host.
+    Upload failed runs as failed.
     """
     rows: dict[object, list[float]] = defaultdict(list)
     for cell in study.cells:
         rows[cell.case].append(cell.mean)
     zeros = []
     for cell in study.cells:
-        is_rate = cell.unit != "%" and cell.better == "higher"
-        if cell.mean == 0 and (
-            cell.is_cpu_utilization or is_rate or _is_never_zero(cell)
+        is_rate = cell.unit != "%" and cell.better == "higher" and not cell.zero_allowed
+        if failed := _failed_readings(cell, can_be_zero=not is_rate):
+            yield _failed_runs(cell, failed)
+        elif cell.mean == 0 and (
+            cell.is_cpu_utilization
+            or (cell.unit != "%" and cell.better == "higher")
+            or _is_never_zero(cell)
         ):
             positive_means = [mean for mean in rows[cell.case] if mean > 0]
             # 0.4 % may be rounded down to 0 elsewhere.
@@ -282,6 +300,43 @@ def zero_reading(study: StudyFacts) -> Iterator[Finding]:
             reading=0,
             elsewhere=elsewhere[:20],
         )
+
+
+def _failed_readings(cell: CellFact, *, can_be_zero: bool) -> list[float]:
+    """Return the runs of a result, of which others worked, that are 0 or a code."""
+    if cell.better == "neither" or len(set(cell.run_means)) < 2:
+        return []
+    failed = [value for value in cell.run_means if value in FAILURE_CODES]
+    others = [value for value in cell.run_means if value > 0 and value not in failed]
+    far = [value for value in failed if others and not _is_near(value, others)]
+    if not can_be_zero or _is_never_zero(cell):
+        far += [value for value in cell.run_means if value == 0]
+    return far if others else []
+
+
+def _is_near(value: float, others: Sequence[float]) -> bool:
+    return any(
+        other / MIN_CODE_FACTOR < value < other * MIN_CODE_FACTOR for other in others
+    )
+
+
+def _failed_runs(cell: CellFact, failed: Sequence[float]) -> Finding:
+    return cell_finding(
+        pluralized(
+            "{name}: {n} of {runs} runs is {value:g} {unit}. Such a value marks a "
+            "failure, but it counts as a result. Upload the run as failed.",
+            "{name}: {n} of {runs} runs are {value:g} {unit}. Such a value marks a "
+            "failure, but it counts as a result. Upload the runs as failed.",
+            name=cell.description,
+            n=len(failed),
+            runs=len(cell.run_means),
+            value=failed[0],
+            unit=cell.unit,
+        ),
+        (cell,),
+        failed=list(failed),
+        readings=list(cell.run_means),
+    )
 
 
 @rule("saturated-reading", "CPU utilization of 100%", "implausible", family="readings")

@@ -573,6 +573,50 @@ def with_parse_warning(rng: Generator, study: StudyFacts) -> Mistake:
     )
 
 
+def _with_readings(
+    rng: Generator, study: StudyFacts, change: Callable[[list[float]], list[float]]
+) -> Mistake:
+    """Change the ten runs of a CPU, memory or disk result."""
+    parts = {"CPU", "memory", "disk"}
+    cell = _one_of(rng, [c for c in _measured(study) if c.component in parts])
+    noise = rng.normal(0, 0.02, 10)
+    means = change([float(cell.mean * math.exp(shift)) for shift in noise])
+    changed = replace(
+        cell, n=10, run_means=tuple(means), mean=float(np.mean(means)), decimals=None
+    )
+    return with_cells(study, [changed])
+
+
+def failed_as_zero(rng: Generator, study: StudyFacts) -> Mistake:
+    count = int(rng.integers(1, 4))
+    return _with_readings(rng, study, lambda means: [*means[count:], *[0.0] * count])
+
+
+def burst_credit(rng: Generator, study: StudyFacts) -> Mistake:
+    count, factor = int(rng.integers(1, 4)), float(rng.uniform(15, 40))
+    return _with_readings(
+        rng,
+        study,
+        lambda means: [
+            mean * (factor if i < count else 1) for i, mean in enumerate(means)
+        ],
+    )
+
+
+def clock_ticks(rng: Generator, study: StudyFacts) -> Mistake:
+    """Measure with a clock whose tick is 2 to 5% of a run."""
+    ticks = float(rng.uniform(20, 50))
+
+    def rounded(means: list[float]) -> list[float]:
+        tick = means[0] / ticks
+        if rng.random() < 0.5:
+            return [round(mean / tick) * tick for mean in means]
+        work = means[0] * ticks
+        return [work / round(work / mean) for mean in means]
+
+    return _with_readings(rng, study, rounded)
+
+
 SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
 FACTORS = (10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8)
 CLASSES: dict[str, tuple[Inject, set[str]]] = {
@@ -619,5 +663,8 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "x 60 on an emulated system": (minutes_on_an_emulated_system, {"unit-slip"}),
     "emulated system exchanged": (emulated_swapped, {"exchanged-values"}),
     "two cells exchanged": (two_cells_swapped, {"exchanged-values"}),
+    "failed runs are 0": (failed_as_zero, {"zero-reading"}),
+    "burst credit": (burst_credit, {"deviation-above-mean"}),
+    "clock ticks": (clock_ticks, {"coarse-clock"}),
     "parser's mark": (with_parse_warning, {"tool-mark"}),
 }

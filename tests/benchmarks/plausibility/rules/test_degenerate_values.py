@@ -90,3 +90,29 @@ def test_a_cpu_test_without_scatter_is_a_check():
 
     assert severities(cell(100.0, 100.0, **busy)) == ["check"]
     assert severities(cell(100.0, 99.8, **busy)) == []
+
+
+def test_failed_runs_that_are_zero_count_as_results():
+    failed = cell(120.5, 0.0, 118.2, 121.0, 0.0)
+
+    [finding] = findings("zero-reading", failed, cell(119.0, 120.0))
+
+    assert [subject.id for subject in finding.subjects] == [failed.id]
+    assert "2 of 5 runs are 0 MB/s" in finding.sentence
+
+
+@pytest.mark.parametrize("code", [-1.0, 99999.0, 65535.0, 2.0**32 - 1])
+def test_failed_runs_that_are_codes_count_as_results(code):
+    took = {"metric": "time", "unit": "s", "better": "lower"}
+
+    [finding] = findings("zero-reading", cell(12.5, code, 12.7, **took))
+
+    assert finding.evidence["failed"] == [code]
+
+
+def test_a_run_near_the_others_is_not_a_code():
+    assert not findings("zero-reading", cell(9950.0, 9999.0, 10020.0))
+
+
+def test_some_runs_may_be_zero_if_the_tool_allows_it():
+    assert not findings("zero-reading", cell(0.0, 3.0, zero_allowed=True))
