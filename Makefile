@@ -110,6 +110,11 @@ test-probe: dev ## run the probe over a real SSH server, and the Windows probe i
 test-windows: dev ## run the Windows agent in wine
 	$(PYTEST) -n0 -m wine tests/agents/windows $(ARGS)
 
+# Debian: apt-get install --no-install-recommends mmdebstrap rpm systemd
+.PHONY: test-packages
+test-packages: dev ## install and remove the agent's packages in a new Debian (needs root; ARGS="-k tools": only read them)
+	$(PYTEST) -n0 -m packages --timeout=1200 tests/agents/packages $(ARGS)
+
 .PHONY: test-faults
 test-faults: dev ## run the agent's fault tests at full length: kills, 100,000 spooled runs, floods, foreign servers
 	VIRTLAB_TEST_KILLS=30 VIRTLAB_TEST_RUNS=2000 VIRTLAB_TEST_SPOOLED=100000 VIRTLAB_TEST_FLOOD_S=60 \
@@ -240,6 +245,10 @@ judge: dev ## judge a running product by simulated worlds (URL= TOKEN_FILE= OPTI
 .PHONY: agent
 agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz
+
+.PHONY: agent-packages
+agent-packages: ## pack the agent into dist/ as one file, deb, rpm and wheel
+	@$(PYTHON) -m agents.packages.build dist
 
 # Debian: apt-get install --no-install-recommends gcc musl-tools gcc-i686-linux-gnu \
 #         libc6-dev-i386-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross \

@@ -26,6 +26,7 @@ COMMANDS = (
     ("spool", "list, send or retry the runs that wait to be sent"),
     ("bundle", "write waiting runs to signed files for an unreachable server"),
     ("watch", "send the spool whenever the server is reachable"),
+    ("verify", "check that a file was signed by your server"),
     ("timeserver", "serve the time to guests whose clocks are unreliable"),
 )
 

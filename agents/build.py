@@ -51,6 +51,7 @@ _NOT_PACKED = (
     "agents/build.py",
     "agents/kernels/static_build.py",
     "agents/kernels/probe.c",
+    "agents/packages/",
 )
 READERS_NAME = check.READERS
 _READER_FILES = (
@@ -99,7 +100,7 @@ def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
             archive_name = "agents/" + os.path.relpath(path, folder).replace(
                 os.sep, "/"
             )
-            if name.endswith(_ENDINGS) and archive_name not in _NOT_PACKED:
+            if name.endswith(_ENDINGS) and not archive_name.startswith(_NOT_PACKED):
                 files[archive_name] = _content(path)
     return files
 

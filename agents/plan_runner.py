@@ -31,6 +31,7 @@ from agents.measuring.timed_run import (
     measure,
     run_document,
 )
+from agents.plan_limits import load_limits, refusal
 from agents.processes import raise_priority, restore_priority
 from agents.spool import Spool
 from agents.spool_delivery import send_spool
@@ -409,6 +410,9 @@ def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     options, through = part["options"], slot.through
     if through:
         check_tools([part["tool"]])
+    forbidden = refusal(part["tool"], options, load_limits())
+    if forbidden:
+        raise UsageError(forbidden)
     values: Dict[str, Any] = {"folder": "." if through else os.getcwd()}
     values.update(
         {name: options[name] for name in ToolOptions._fields if name in options}

@@ -1,14 +1,12 @@
-"""Pack the client into a reproducible wheel (PyPA, "Binary distribution format").
+"""Pack the client into a reproducible wheel.
 
 python -m client.build dist
 """
 
-import base64
-import hashlib
-import io
 import sys
-import zipfile
 from pathlib import Path
+
+from agents.packages import wheel as agent_wheel
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "virtlab_client"
@@ -21,48 +19,22 @@ Requires-Python: >=3.8
 Provides-Extra: pandas
 Requires-Dist: pandas; extra == "pandas"
 """
-WHEEL = """\
-Wheel-Version: 1.0
-Generator: virtlab
-Root-Is-Purelib: true
-Tag: py3-none-any
-"""
-_DATE = (2010, 7, 29, 0, 0, 0)
 
 
 def wheel_name(version: str) -> str:
-    return f"{NAME}-{version}-py3-none-any.whl"
+    return agent_wheel.wheel_name(NAME, version)
 
 
 def wheel(version: str) -> bytes:
-    metadata_folder = f"{NAME}-{version}.dist-info"
     files = {
         "virtlab/__init__.py": (ROOT / "client/virtlab/__init__.py").read_bytes(),
         "virtlab/client.py": (ROOT / "agents/client.py").read_bytes(),
-        f"{metadata_folder}/LICENSE": (ROOT / "LICENSE").read_bytes(),
-        f"{metadata_folder}/METADATA": METADATA.format(version=version).encode(),
-        f"{metadata_folder}/WHEEL": WHEEL.encode(),
     }
-    record = [
-        f"{name},{_digest(data)},{len(data)}" for name, data in sorted(files.items())
-    ]
-    files[f"{metadata_folder}/RECORD"] = "\n".join(
-        [*record, f"{metadata_folder}/RECORD,,", ""]
-    ).encode()
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as wheel_file:
-        for name, content in sorted(files.items()):
-            entry = zipfile.ZipInfo(name, _DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3
-            entry.external_attr = 0o644 << 16
-            wheel_file.writestr(entry, content)
-    return archive.getvalue()
-
-
-def _digest(content: bytes) -> str:
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
-    return f"sha256={digest.rstrip(b'=').decode()}"
+    about = {
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "METADATA": METADATA.format(version=version).encode(),
+    }
+    return agent_wheel.wheel_bytes(NAME, version, files, about)
 
 
 def main(folder: str) -> Path:

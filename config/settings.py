@@ -17,6 +17,8 @@ VERSION = (BASE_DIR / "VERSION").read_text().strip()
 VAR_DIR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
 
 SECRET_KEY = env.text("SECRET_KEY")
+# Signs the agent's packages; SECRET_KEY does if it is empty.
+AGENT_SIGNING_KEY = env.text("AGENT_SIGNING_KEY", "")
 DEBUG = env.flag("DEBUG", default=False)
 ALLOWED_HOSTS = env.text_list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # Addresses of proxies whose X-Forwarded-For is trusted.

@@ -85,6 +85,8 @@ class Supervisor:
         own = {
             "SECRET_KEY": os.environ.get("SECRET_KEY")
             or self.folder.secret("secret-key"),
+            "AGENT_SIGNING_KEY": os.environ.get("AGENT_SIGNING_KEY")
+            or self.folder.secret("agent-signing-key"),
             "PROMETHEUS_MULTIPROC_DIR": str(self.folder.counters),
             "METRICS_TOKEN": os.environ.get("METRICS_TOKEN")
             or self.folder.secret("metrics-token"),

@@ -13,6 +13,7 @@ FIXTURES = {"db", "transactional_db", "live_server", "valkey"}
 MARKS = (
     "django_db",
     "metafor",
+    "packages",
     "product",
     "browser",
     "citus",

@@ -34,6 +34,7 @@ ALLOWED = {
     "running": OURS - {"devtools", "testbed", "tests"},
     # Its wheel also contains the agent's client.
     "client": {"client"},
+    "client.build": {"agents.packages"},
     "testbed": {"testbed", "agents.client"},
     # Runs in guests, beside the agent's file.
     "testbed.files.clock": {"agents.timing"},

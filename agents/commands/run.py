@@ -30,6 +30,8 @@ from agents.console import Console
 from agents.errors import UsageError
 from agents.run_and_system_options import add_run_arguments, required_study, run_options
 
+MAX_THREADS = 4096
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from agents.measuring.remote import add_remote_arguments
@@ -58,7 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         1,
         "duration of a step in seconds, if it is adjustable (default: 10)",
     )
-    number("--threads", 1, 1, "number of threads (default: 1)")
+    parser.add_argument(
+        "--threads",
+        type=int_between(1, MAX_THREADS),
+        default=1,
+        metavar="N",
+        help="number of threads (default: 1, at most %d)" % MAX_THREADS,
+    )
     parser.add_argument(
         "--folder",
         default=".",

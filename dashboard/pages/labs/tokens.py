@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
+from benchmarks import agent_signatures
 from benchmarks.labs.lab_queries import lab_agents
 from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
@@ -92,6 +93,8 @@ def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
         if issued:
             form, status = TokenForm(), 201
     context = {
+        "agent_key": agent_signatures.public_key(),
+        "index_url": request.build_absolute_uri("/agent/simple/"),
         "access": access,
         "form": form,
         "agents": lab_agents(access.lab),

@@ -223,7 +223,18 @@ def elsewhere(home, spool, server, tmp_path):
         yield lambda plan: PlanRunner(plan, 5, slot, spool).run()
 
 
-def test_step_can_run_in_a_guest_without_python(elsewhere, client, server):
+def test_step_that_this_machine_does_not_allow_is_not_run(follow, client):
+    part = dict(PART, options={"threads": 10**6})
+    plan = Server(client, part, ends=("discard",))
+
+    assert follow(plan) == 1
+    assert plan.reports[0][1]["outcome"] == "unsupported"
+    assert "threads" in plan.reports[0][1]["reason"]
+
+
+def test_step_can_run_in_a_guest_without_python(elsewhere, client, server, home):
+    home.mkdir(exist_ok=True)
+    (home / "allow.conf").write_text("[plans]\nfolders = /mnt/disk\n")
     options = {"folder": "/mnt/disk", "probe": "/bin/other"}
     part = dict(PART, tool="virtlab-linpack", program="all sizes", options=options)
     plan = Server(client, part)

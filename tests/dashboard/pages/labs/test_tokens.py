@@ -115,3 +115,10 @@ def test_agent_shows_last_measurement(make, keeper, submit, run_document, study,
 
     assert "native Ubuntu Server 9.04 32-bit on alpha" in page
     assert "Agent 0123456789ab, Python 3.6.8." in page
+
+
+def test_page_shows_the_key_of_the_agents_packages(keeper):
+    page = keeper.get(TOKENS).content.decode()
+
+    assert keeper.get("/agent/virtlab-agent.pub").content.decode().split()[-1] in page
+    assert "/agent/simple/ virtlab-agent" in page

@@ -1,0 +1,1 @@
+"""Installable packages of the agent: deb, rpm and wheel."""
