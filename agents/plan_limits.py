@@ -139,6 +139,6 @@ def _host(peer: str) -> str:
 
 def _network(text: str) -> Any:
     try:
-        return ipaddress.ip_network(text, strict=False)
+        return ipaddress.ip_interface(text).network
     except ValueError:
         return None

@@ -17,7 +17,7 @@ MAINTAINER = "Virtlab <virtlab@localhost>"
 HOME = "/var/lib/virtlab-agent"
 PROGRAM = "/usr/share/virtlab-agent/" + build.NAME
 CONFIGURATION = "/etc/virtlab-agent/allow.conf"
-# Of all files, so that the same sources give the same bytes (2010-07-29).
+# Date of each file: the same sources give the same bytes (2010-07-29).
 DATE_S = 1280361600
 
 _FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "files")
