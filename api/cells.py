@@ -37,7 +37,7 @@ class CellSerializer(OutputSerializer):
         id study=study.slug system_id system=system.label case_id case=case.label
         tool=case.tool metric=case.metric parameters unit=case.unit better=case.better
         component=case.component scenario vms slot load clock clock_trust n mean
-        failed_runs failure
+        summarized_runs failed_runs failure
         shape_codes m2 minimum q1 median q3 maximum sample_count first_at last_at
         declared_session sessions
         document table updated_at
@@ -48,9 +48,13 @@ class CellSerializer(OutputSerializer):
             "all runs failed, n is 0 and there are no statistics."
         ),
         "failure": "Why most of them failed; empty if none did.",
+        "summarized_runs": (
+            "How many of the n runs are known only from a published mean and standard "
+            "deviation. If any are, minimum, maximum and quartiles are null."
+        ),
         "m2": (
             "The sum of squared deviations of the run means from their mean; the "
-            "variance is m2 / (n - 1)."
+            "variance is m2 / (n - 1). Null if a standard deviation is not stated."
         ),
         "minimum": "The lowest run mean.",
         "q1": "The lower quartile of the run means.",

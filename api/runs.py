@@ -36,12 +36,18 @@ class SampleSerializer(OutputSerializer):
     row_type = Sample
     columns = """
         sequence case_id case=case.label metric=case.metric parameters value
-        unit=case.unit repetition
+        unit=case.unit repetition summarized_runs standard_deviation
     """
     descriptions = {
         "sequence": "The position of the sample in its run, counted from 1.",
         "value": "The number in the unit of the metric.",
         "repetition": "The number of the repetition within the run.",
+        "summarized_runs": (
+            "The number of runs whose mean the value is; null for a measured value."
+        ),
+        "standard_deviation": (
+            "The standard deviation of the summarized runs; null if it is not stated."
+        ),
     }
 
     parameters = serializers.DictField(

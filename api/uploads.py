@@ -137,6 +137,22 @@ class SampleInput(StrictSerializer):
         max_value=MAX_REPETITION,
         help_text="The number of the repetition within the run; the default is 1.",
     )
+    runs = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_REPETITION,
+        help_text=(
+            "The number of runs whose mean the value is, if single runs are not "
+            "known; missing for a measured value."
+        ),
+    )
+    standard_deviation = Number(
+        required=False,
+        help_text=(
+            "The standard deviation of these runs, in the unit of the value; missing "
+            "if it is not published. Not that of iterations within a run."
+        ),
+    )
 
 
 class RunInput(StrictSerializer):

@@ -37,6 +37,16 @@ def network_run(
     }
 
 
+def published_mean(
+    document: dict[str, Any], runs: int, deviation: float | None = None
+) -> dict[str, Any]:
+    """State that the first sample of a document is the mean of ``runs`` runs."""
+    document["samples"][0]["runs"] = runs
+    if deviation is not None:
+        document["samples"][0]["standard_deviation"] = deviation
+    return document
+
+
 def in_turn(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make each of these runs start a minute after the previous one."""
     began = datetime(2026, 3, 2, 10, tzinfo=UTC)

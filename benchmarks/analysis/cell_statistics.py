@@ -2,6 +2,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from statistics import median
 from typing import Final
 
@@ -53,6 +54,44 @@ def summarize(run_means: Sequence[float]) -> Summary:
         quartiles.append((integers[below] * (4 - rest) + above * rest) / (4 * step))
     q1, median, q3 = quartiles
     return Summary(n, mean, m2, values[0], values[-1], median, q1, q3)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The mean of ``n`` runs; ``deviation`` is None if it is unknown."""
+
+    mean: float
+    n: int = 1
+    deviation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRuns:
+    n: int
+    mean: float
+    m2: float | None
+
+
+def pool_summaries(summaries: Sequence[RunSummary]) -> PooledRuns:
+    """Return the statistics of all runs behind the summaries.
+
+    ``m2`` has the deviations within and between the summaries; it is None if the
+    deviation of several runs is unknown.
+    """
+    n = sum(summary.n for summary in summaries)
+    means = [Fraction(summary.mean) for summary in summaries]
+    mean = sum(
+        (s.n * part for s, part in zip(summaries, means, strict=True)), Fraction()
+    )
+    mean /= n
+    m2 = Fraction()
+    for summary, part in zip(summaries, means, strict=True):
+        m2 += summary.n * (part - mean) ** 2
+        if summary.n > 1:
+            if summary.deviation is None:
+                return PooledRuns(n, float(mean), None)
+            m2 += (summary.n - 1) * Fraction(summary.deviation) ** 2
+    return PooledRuns(n, float(mean), float(m2))
 
 
 # Finer steps than six digits never matter.

@@ -112,6 +112,23 @@ class RunStatistics:
         return np.asarray((np.sqrt(mean_variance) / self.mean) ** 2, dtype=float)
 
 
+@NO_WARNINGS
+def known_ranges(
+    runs: RunStatistics, minimum: Floats, maximum: Floats
+) -> tuple[Floats, Floats]:
+    """Return the ranges of runs; where they are unknown, bounds that no run exceeds.
+
+    By Samuelson's inequality, no run is further from the mean than (n - 1) / sqrt(n)
+    standard deviations.
+    """
+    reach = np.sqrt(runs.variance) * (runs.n - 1) / np.sqrt(runs.n)
+    is_unknown = np.isnan(minimum) & (runs.n > 1)
+    return (
+        np.where(is_unknown, runs.mean - reach, minimum),
+        np.where(is_unknown, runs.mean + reach, maximum),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Intervals:
     """Ratios with their intervals; NaN where a ratio or an interval does not exist.

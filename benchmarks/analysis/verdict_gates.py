@@ -57,6 +57,8 @@ class Gate(IntFlag):
     BEING_CHECKED = auto()
     SAME_MODEL = auto()
     SAME_CPU = auto()
+    SUMMARIZED = auto()
+    NO_DEVIATION = auto()
 
     @property
     def code(self) -> str:
@@ -87,6 +89,7 @@ LIFTED_BY_LARGE_SEPARATION: Final = (
     | Gate.UNREPEATED
     | Gate.STALE_BASELINE
     | Gate.UNTIMED
+    | Gate.SUMMARIZED
     | Gate.ORDER_CONFOUNDED
 )
 
@@ -133,6 +136,7 @@ GATES_BY_ISSUE: Final[Mapping[str, Gate]] = {
     "first_run": Gate.FIRST_RUN,
     "clock_suspect": Gate.CLOCK_SUSPECT,
     "dependent": Gate.FEW_INDEPENDENT,
+    "summarized": Gate.SUMMARIZED,
 }
 
 GATE_SENTENCES: Final[Mapping[Gate, str]] = {
@@ -218,6 +222,25 @@ SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
         template("All runs of the baseline are identical, with unknown resolution."),
         template("All runs of each system are identical, with unknown resolution."),
     ),
+    Gate.SUMMARIZED: (
+        template(
+            "Only the mean of the runs of this system is known, so effects of their "
+            "order or of different days cannot be excluded."
+        ),
+        template(
+            "Only the mean of the runs of the baseline is known, so effects of their "
+            "order or of different days cannot be excluded."
+        ),
+        template(
+            "Only the means of the runs are known, so effects of their order or of "
+            "different days cannot be excluded."
+        ),
+    ),
+    Gate.NO_DEVIATION: (
+        template("The standard deviation of this system is not stated."),
+        template("The standard deviation of the baseline is not stated."),
+        template("The standard deviations of both systems are not stated."),
+    ),
     Gate.NO_INTERVAL: (
         template("The runs of this system vary too much for a confidence interval."),
         template("The runs of the baseline vary too much for a confidence interval."),
@@ -291,12 +314,21 @@ def statistical_gates(
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
     # Negated so that NaN counts as no spread.
+    no_deviation = several & (
+        _is_deviation_missing(cell) | _is_deviation_missing(baseline)
+    )
+    several &= ~no_deviation
     no_spread = several & ~(np.minimum(intervals.baseline_g, intervals.cell_g) > MIN_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
     noisy = several & ~no_interval & (intervals.baseline_g >= NOISY_G)
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
     gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
+    gates |= no_deviation * int(Gate.NO_DEVIATION)
     return np.asarray(gates, dtype=np.int64)
+
+
+def _is_deviation_missing(runs: RunStatistics) -> NDArray[np.bool_]:
+    return np.asarray((runs.n > 1) & np.isnan(runs.variance), dtype=bool)
 
 
 def gates_of_side(runs: RunStatistics, g: Floats) -> NDArray[np.int64]:
@@ -307,6 +339,7 @@ def gates_of_side(runs: RunStatistics, g: Floats) -> NDArray[np.int64]:
     gates |= (runs.n == 1) * int(Gate.SINGLE_RUN) | (runs.n == 2) * int(Gate.TWO_RUNS)
     gates |= ((runs.n > 2) & (runs.n < WELCH_RUNS)) * int(Gate.FEW_RUNS)
     gates |= ~(runs.mean > 0) * int(Gate.ZERO) | ~(g > MIN_G) * int(Gate.NO_SPREAD)
+    gates |= _is_deviation_missing(runs) * int(Gate.NO_DEVIATION)
     return np.asarray(gates | (g >= 1) * int(Gate.NO_INTERVAL), dtype=np.int64)
 
 

@@ -47,7 +47,8 @@ GATE_ORDER: Final = (
     *(Gate.SAME_CPU, Gate.UNIT_MISMATCH),
     *(Gate.OTHER_PARAMETERS, Gate.AMBIGUOUS_BASELINE, Gate.NO_BASELINE),
     *(Gate.NO_RUNS, Gate.ZERO, Gate.FLAGGED, Gate.CLOCK_SUSPECT),
-    *(Gate.STALE_BASELINE, Gate.UNREPEATED, Gate.ORDER_CONFOUNDED, Gate.UNTIMED),
+    *(Gate.STALE_BASELINE, Gate.UNREPEATED, Gate.ORDER_CONFOUNDED),
+    *(Gate.SUMMARIZED, Gate.NO_DEVIATION, Gate.UNTIMED),
     *(Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS),
     *(Gate.BIMODAL, Gate.FIRST_RUN, Gate.DRIFT, Gate.PERIODIC),
     *(Gate.NO_SPREAD, Gate.FEW_INDEPENDENT, Gate.NO_INTERVAL),
@@ -197,6 +198,14 @@ ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
         "study. If start times are known, upload the runs with them (started_at; "
         "agents do) as a new study."
     ),
+    Gate.SUMMARIZED: template(
+        "If the single runs of {side} are known, upload them with their start times "
+        "(started_at) as a new study."
+    ),
+    Gate.NO_DEVIATION: template(
+        "If the standard deviation of {side} is known, upload it with the number of "
+        "runs as a new study."
+    ),
     Gate.BIMODAL: template(
         "Find what causes the two speeds of {side} (for example CPU frequency, NUMA "
         "node, or other work on the host), and keep it in one state."
@@ -221,7 +230,9 @@ ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
     ),
     Gate.WITHIN_METER_ERROR: template("Use one power meter for both systems."),
 }
-CORRECTABLE: Final = Gate.UNIT_MISMATCH | Gate.UNTIMED
+CORRECTABLE: Final = (
+    Gate.UNIT_MISMATCH | Gate.UNTIMED | Gate.SUMMARIZED | Gate.NO_DEVIATION
+)
 CAUSE_FIRST: Final = (
     Gate.ZERO
     | Gate.FLAGGED
@@ -318,6 +329,8 @@ def _shown_gates(gates: Gate) -> Gate:
         gates &= ~Gate.UNREPEATED
     if gates & (Gate.DRIFT | Gate.PERIODIC):
         gates &= ~Gate.FEW_INDEPENDENT
+    if gates & Gate.SUMMARIZED:
+        gates &= ~Gate.UNTIMED
     return gates
 
 

@@ -359,7 +359,8 @@ def assess_cells(
         evidence_level=_evidence_levels(
             np.where(
                 designed.blocks.n > 0, designed.blocks.n, np.minimum(n, baseline_n)
-            ),
+            )
+            * ((bits & int(Gate.NO_DEVIATION)) == 0),
             designed,
         ),
         gates=bits,

@@ -125,6 +125,8 @@ class RunValue:
     run: Run
     value: float
     sample_count: int
+    summarized_runs: int | None = None
+    standard_deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -260,8 +262,14 @@ def cell_details(
     run_ids = [pk for side in means for pk, _mean, _n in side]
     runs = visible_runs(viewer, pk__in=run_ids).in_bulk()
     own_runs, baseline_runs = (
-        tuple(RunValue(runs[pk], mean, n) for pk, mean, n in side if pk in runs)
-        for side in means
+        tuple(
+            RunValue(runs[pk], mean, n, *summaries.get(pk, ()))
+            for pk, mean, n in side
+            if pk in runs
+        )
+        for side, summaries in zip(
+            means, map(_summaries, (cell, baseline)), strict=True
+        )
     )
     ids = [side.pk for side in (cell, baseline) if side is not None]
     return CellDetails(
@@ -278,6 +286,21 @@ def cell_details(
         failed_runs=_failed_runs(cell),
         distribution=_distribution(viewer, cell, reference, verdicts),
     )
+
+
+def _summaries(cell: Cell | None) -> Mapping[int, tuple[int, float | None]]:
+    """Return number and deviation of the runs behind each published mean."""
+    if cell is None or not cell.summarized_runs:
+        return {}
+    means = RunMean.objects.filter(
+        lab=cell.lab_id,
+        case=cell.case_id,
+        run__study=cell.study_id,
+        run__system=cell.system_id,
+        summarized_runs__isnull=False,
+    )
+    rows = means.values_list("run_id", "summarized_runs", "standard_deviation")
+    return {pk: (n, deviation) for pk, n, deviation in rows if n is not None}
 
 
 def _failed_runs(cell: Cell) -> tuple[Run, ...]:
@@ -378,6 +401,8 @@ def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
     It is empty without repeated runs or a single figure.
     """
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
+        return ""
+    if cell.summarized_runs or baseline.summarized_runs:
         return ""
     own_statistics = cell_statistics([cell])
     baseline_statistics = cell_statistics([baseline])

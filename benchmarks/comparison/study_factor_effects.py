@@ -49,9 +49,9 @@ MAX_EFFICIENCY = 100.0
 @dataclass(frozen=True)
 class RowWithScatter:
     row: ComparisonRow
-    m2: float
+    m2: float | None
     baseline_id: int | None
-    baseline_m2: float
+    baseline_m2: float | None
     sessions: frozenset[int | None] = frozenset()
     baseline_sessions: frozenset[int | None] = frozenset()
 
@@ -143,7 +143,7 @@ def study_factor_effects(
             m2, baseline_id, baseline_m2, own_sessions, baseline_sessions = (
                 scatter_by_cell[row.id]
             )
-            scatter = m2 or 0.0, baseline_id, baseline_m2 or 0.0
+            scatter = m2, baseline_id, baseline_m2
             measured.append(
                 RowWithScatter(
                     row, *scatter, frozenset(own_sessions), frozenset(baseline_sessions)
@@ -322,7 +322,7 @@ def _observation(
     levels = parameter_levels(row, options)
     if row.result.value is None or row.result.value <= 0:
         return "not_positive"
-    own = RunScatter(row.result.n, log_m2(cell.m2, row.result.value))
+    own = _scatter(row.result.n, cell.m2, row.result.value)
     if response == "value":
         sign = -1 if row.result.better == "lower" else 1
         return Observation(levels, sign * math.log(row.result.value), own)
@@ -336,11 +336,15 @@ def _observation(
         math.log(ratio),
         own,
         cell.baseline_id,
-        RunScatter(
-            row.result.baseline_n or 1,
-            log_m2(cell.baseline_m2, row.result.baseline_value),
+        _scatter(
+            row.result.baseline_n or 1, cell.baseline_m2, row.result.baseline_value
         ),
     )
+
+
+def _scatter(n: int, m2: float | None, mean: float) -> RunScatter:
+    """Return the scatter of runs; without a known deviation, that of one run."""
+    return RunScatter(1) if m2 is None else RunScatter(n, log_m2(m2, mean))
 
 
 def _mean_scatter(scatters: Sequence[RunScatter]) -> RunScatter:

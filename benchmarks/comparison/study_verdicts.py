@@ -22,7 +22,7 @@ from benchmarks.analysis.assessment import (
 )
 from benchmarks.analysis.comparability import MACHINE_FACTS
 from benchmarks.analysis.energy_ratio import GAIN_ERROR, gain_log_variance, gain_margin
-from benchmarks.analysis.intervals import Floats, RunStatistics
+from benchmarks.analysis.intervals import Floats, RunStatistics, known_ranges
 from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import may_alternate
 from benchmarks.analysis.sessions import AGENT_SESSION_NAME, SessionStatistics
@@ -241,7 +241,7 @@ def cell_statistics(cells: Sequence[Cell]) -> RunStatistics:
     return RunStatistics.from_sums(
         [cell.n for cell in cells],
         [cell.mean or 0.0 for cell in cells],
-        [cell.m2 or 0.0 for cell in cells],
+        [np.nan if cell.m2 is None else cell.m2 for cell in cells],
         [np.nan if cell.resolution is None else cell.resolution for cell in cells],
     )
 
@@ -313,7 +313,9 @@ def _select(baseline: str, state: str) -> str:
 def _issue_codes_sql(alias: str) -> str:
     suspect = f"CASE WHEN {alias}.clock_trust = 'suspect' THEN 'clock_suspect' END"
     dependent = f"CASE WHEN {alias}.is_dependent THEN 'dependent' END"
-    return f"concat_ws(',', NULLIF({alias}.shape_codes, ''), {suspect}, {dependent})"
+    summarized = f"CASE WHEN {alias}.summarized_runs > 0 THEN 'summarized' END"
+    codes = f"NULLIF({alias}.shape_codes, ''), {suspect}, {dependent}, {summarized}"
+    return f"concat_ws(',', {codes})"
 
 
 # A chosen baseline is checked like an automatic one (`analysis.baselines`), except for
@@ -643,7 +645,7 @@ def _read_columns(query: str, parameters: Mapping[str, Any]) -> PairedColumns | 
         CellColumns(
             np.nan_to_num(pks).astype(np.int64),
             _run_statistics(*numbers[:4]),
-            ranges=(numbers[4], numbers[5]),
+            ranges=known_ranges(_run_statistics(*numbers[:4]), numbers[4], numbers[5]),
             shifts=numbers[6],
             outlier_runs=np.nan_to_num(numbers[7]).astype(np.int64),
             issue_codes=codes,

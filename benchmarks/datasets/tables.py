@@ -255,6 +255,10 @@ CELLS = Table(
         *_CIRCUMSTANCES,
         _integer("n", Sentence("The number of runs included.")),
         _integer(
+            "summarized_runs",
+            Sentence("How many of them are known only from means and deviations."),
+        ),
+        _integer(
             "failed_runs",
             Sentence("The number of runs that failed, which are not included."),
         ),
@@ -391,6 +395,16 @@ SAMPLES = Table(
             "repetition", Sentence("The number of the repetition within the run.")
         ),
         _statistic("value", Sentence("The measured value.")),
+        _integer(
+            "summarized_runs",
+            Sentence(
+                "The number of runs whose mean the value is; null for a measured value."
+            ),
+        ),
+        _statistic(
+            "standard_deviation",
+            Sentence("The standard deviation of these runs; null if not stated."),
+        ),
         _boolean(
             "is_derived",
             Sentence(

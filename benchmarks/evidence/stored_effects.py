@@ -385,7 +385,7 @@ def _exclusion(
         (gates & int(Gate.CLOCK_SUSPECT), Exclusion.CLOCK_SUSPECT),
         # Single runs do not claim to know a variance.
         (n < MIN_RUNS, Exclusion.SINGLE_RUN),
-        (is_untimed, Exclusion.UNTIMED),
+        (is_untimed or gates & int(Gate.SUMMARIZED), Exclusion.UNTIMED),
         (not variance and no_interval, Exclusion.NO_INTERVAL),
         (not variance, Exclusion.NO_SPREAD),
     )

@@ -71,7 +71,8 @@ class Cell(models.Model):
 
     The conditions are scenario, number of VMs, slot and load. Statistics are over the
     means of the runs, in the unit of the case; ``m2`` is the sum of squared deviations
-    from the mean.
+    from the mean. If runs are known only from summaries, there are no quantiles, and
+    ``m2`` is null if a standard deviation is not stated.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -92,6 +93,8 @@ class Cell(models.Model):
     q1 = models.FloatField(null=True)
     q3 = models.FloatField(null=True)
     sample_count = models.PositiveIntegerField(default=0)
+    summarized_runs = models.PositiveIntegerField(default=0)
+    """How many of the ``n`` runs are known only from means and deviations."""
 
     failed_runs = models.PositiveIntegerField(default=0)
     """How many runs failed; they do not count. A cell whose runs all failed has no

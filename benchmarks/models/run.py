@@ -251,6 +251,10 @@ class Sample(models.Model):
     )
     repetition = models.PositiveIntegerField(default=1)
     value = models.FloatField()
+    summarized_runs = models.PositiveIntegerField(null=True)
+    """The number of runs whose mean the value is; null for a measured value."""
+    standard_deviation = models.FloatField(null=True)
+    """The standard deviation of the summarized runs; null if it is not stated."""
 
     def __str__(self) -> str:
         return f"{self.value} ({self.run})"
@@ -290,6 +294,8 @@ class RunMean(models.Model):
     n = models.PositiveIntegerField()
     mean = models.FloatField()
     decimals = models.PositiveSmallIntegerField()
+    summarized_runs = models.PositiveIntegerField(null=True)
+    standard_deviation = models.FloatField(null=True)
 
     def __str__(self) -> str:
         return f"{self.mean} ({self.run})"
@@ -297,9 +303,11 @@ class RunMean(models.Model):
 
 # A double cast to numeric has at most 15 digits, which are the printed decimals.
 INSERT_RUN_MEANS_SQL = f"""
-    INSERT INTO {RunMean._meta.db_table} (lab_id, run_id, case_id, n, mean, decimals)
+    INSERT INTO {RunMean._meta.db_table} (lab_id, run_id, case_id, n, mean, decimals,
+                                          summarized_runs, standard_deviation)
     SELECT sample.lab_id, sample.run_id, sample.case_id, count(*), {ORDERED_MEAN_SQL},
-           max(scale(trim_scale(sample.value::numeric)))
+           max(scale(trim_scale(sample.value::numeric))),
+           max(sample.summarized_runs), max(sample.standard_deviation)
     FROM {Sample._meta.db_table} AS sample
 """
 _MEASURED_RUN_SQL = (
@@ -371,7 +379,8 @@ def runs_of_cells_sql(
           ON {same_cell_key_sql("run", "cell_key")} AND {which_runs}
     ), run_of_cell AS MATERIALIZED (
         SELECT {CELL_ID_SQL.format("run_mean")} AS cell_id, run_mean.case_id,
-               run_mean.n, run_mean.mean, run_mean.decimals{aliases}, run.session_id
+               run_mean.n, run_mean.mean, run_mean.decimals, run_mean.summarized_runs,
+               run_mean.standard_deviation{aliases}, run.session_id
         FROM keyed_run AS run JOIN {RunMean._meta.db_table} AS run_mean
           ON run_mean.lab_id = run.lab_id AND run_mean.run_id = run.id
          AND {IS_CASE_OF_RUN_SQL.format("run_mean")}

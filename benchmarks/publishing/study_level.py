@@ -35,7 +35,7 @@ def assess_study(study: Study) -> LevelAssessment:
             component=component,
             n=n,
             mean=mean,
-            variance=m2 / (n - 1) if n > 1 else None,
+            variance=m2 / (n - 1) if n > 1 and m2 is not None else None,
         )
         for pk, label, component, n, mean, m2 in cells.order_by("pk").values_list(
             *names

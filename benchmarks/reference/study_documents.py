@@ -63,7 +63,7 @@ RUN_FIELDS: Final = (
     *("session", "specimen", "compiler", "runs"),
 )
 # Facts of a run that are printed as parameters.
-FACT_PARAMETERS: Final = ("compiler", "runs")
+FACT_PARAMETERS: Final = ("compiler",)
 # According to the study, the ten trials belong to one execution.
 TRIAL_TABLE: Final = "Intel LINPACK"
 DEVIATION_PATTERN: Final = re.compile(
@@ -294,8 +294,6 @@ def _facts(row: ReferenceRow, varied: Varied) -> dict[str, Any]:
     if elapsed := printed.get("elapsed_s"):
         facts["elapsed_s"] = float(elapsed)
     facts |= {name: printed[name] for name in FACT_PARAMETERS if name in printed}
-    if deviation := DEVIATION_PATTERN.search(row.note):
-        facts["standard_deviation"] = float(deviation[1])
     if mapping:
         names = (
             name
@@ -338,7 +336,18 @@ def _sample(row: ReferenceRow, varied: Varied) -> dict[str, Any]:
         "value": float(row.value),
         "unit": mapping.units.get(row.unit, row.unit) if mapping else row.unit,
         "repetition": int(repetition),
+        **_summary(row),
     }
+
+
+def _summary(row: ReferenceRow) -> dict[str, float]:
+    """Return the number of runs whose mean is printed, and their deviation."""
+    if not (runs := row.parameters.get("runs")):
+        return {}
+    deviation = DEVIATION_PATTERN.search(row.note)
+    return {"runs": int(runs)} | (
+        {"standard_deviation": float(deviation[1])} if deviation else {}
+    )
 
 
 def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:

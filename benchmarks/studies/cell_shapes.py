@@ -132,9 +132,11 @@ def shape_cells(study: Study) -> None:
     study_cells = Cell.objects.filter(study=study)
     changed = study_cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
     # Old shapes are large and not needed.
-    unread = changed.only("updated_at", "decimals").order_by("pk")
+    unread = changed.only("updated_at", "decimals", "summarized_runs").order_by("pk")
     cells = {cell.pk: cell for cell in unread}
-    runs = _runs_of(cells)
+    all_runs = _runs_of(cells)
+    # Summaries have neither a distribution nor an order.
+    runs = {pk: r for pk, r in all_runs.items() if not cells[pk].summarized_runs}
     unordered = _unordered_sessions(runs)
     unordered_ids = {cell_id for cell_id, _session in unordered}
     for pk, cell_runs in runs.items():
@@ -154,11 +156,13 @@ def shape_cells(study: Study) -> None:
     shapes = dict(zip(readings_by_cell, found_shapes, strict=True))
     trust = _clock_trust_of_groups(study)
     for pk, cell in cells.items():
-        cell.clock_trust = trust(runs[pk].run_group) if pk in runs else ""
+        cell.clock_trust = trust(all_runs[pk].run_group) if pk in all_runs else ""
         # Not the current time: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes, cell.order_shift = None, "", 0.0
         cell.is_dependent = False
+        if cell.summarized_runs:
+            cell.display_step, cell.outlier_runs = None, 0
         if shape := shapes.get(pk):
             cell.shape_codes = ",".join(shape.shape_codes)
             cell.order_shift = shape.order_shift

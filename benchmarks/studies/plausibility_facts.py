@@ -7,7 +7,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Case as Choice
+from django.db.models import F, FloatField, QuerySet, Value, When
+from django.db.models.functions import Sqrt
 
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES
 from benchmarks.custom_tools.lookup import require_tool
@@ -60,6 +62,7 @@ CELL_FACT_COLUMNS = {
     "declared_session": "declared_session__name",
     "baseline": "efficiency__baseline_id",
     "baseline_study": "efficiency__baseline__study_id",
+    "stated_deviation": "stated_deviation",
 }
 """Fields of `CellFact` and their columns."""
 RUN_FACT_FIELDS = ("host", "system_label", "is_native", "vcpus", "host_cores")
@@ -169,6 +172,10 @@ def with_originals(facts: StudyFacts, copies: Mapping[int, CellCopy]) -> StudyFa
 
 
 def _rows(cells: QuerySet[Cell]) -> list[Row]:
+    # Null without m2, and for measured runs.
+    deviation = Sqrt(F("m2") / (F("n") - Value(1.0)))
+    stated = When(summarized_runs__gt=1, then=deviation)
+    cells = cells.annotate(stated_deviation=Choice(stated, output_field=FloatField()))
     rows = cells.values_list(*CELL_FACT_COLUMNS.values())
     return [dict(zip(CELL_FACT_COLUMNS, row, strict=True)) for row in rows]
 

@@ -8,7 +8,11 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from benchmarks.analysis.cell_statistics import summarize
+from benchmarks.analysis.cell_statistics import (
+    RunSummary,
+    pool_summaries,
+    summarize,
+)
 from benchmarks.database import ids_subquery
 from benchmarks.models import Cell, Run, RunMean
 from benchmarks.models.run import (
@@ -31,6 +35,7 @@ SUMMARY_FIELDS = (
     "decimals",
     "common_facts",
     "sample_count",
+    "summarized_runs",
     "first_at",
     "last_at",
     "declared_session_id",
@@ -56,7 +61,10 @@ CELL_RUNS_SQL = f"""
                  AND min(run.declared_session_id) = max(run.declared_session_id)
                 THEN min(run.declared_session_id) END,
            array_agg(DISTINCT run.clock), array_agg(DISTINCT run.document),
-           array_agg(DISTINCT run."table"), ARRAY[{COMMON_VALUES_SQL}]
+           array_agg(DISTINCT run."table"), ARRAY[{COMMON_VALUES_SQL}],
+           CASE WHEN count(run.summarized_runs) > 0
+                THEN array_agg(run.summarized_runs ORDER BY run.id) END,
+           array_agg(run.standard_deviation ORDER BY run.id)
     {RUNS_OF_CELLS_SQL}
     GROUP BY run.cell_id
 """
@@ -92,7 +100,8 @@ class CellKey(NamedTuple):
 class CellRunColumns(NamedTuple):
     """The data of a cell's runs.
 
-    ``declared_session_id`` and ``common_facts`` are None if the runs differ.
+    ``declared_session_id`` and ``common_facts`` are None if the runs differ,
+    ``summarized_runs`` is None if all were measured.
     """
 
     means: Sequence[float] = ()
@@ -105,6 +114,20 @@ class CellRunColumns(NamedTuple):
     documents: Sequence[str] = ()
     tables: Sequence[str] = ()
     common_facts: Sequence[str | None] = (None,) * len(COMMON_FACTS)
+    summarized_runs: Sequence[int | None] | None = None
+    deviations: Sequence[float | None] = ()
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        statistics: dict[str, Any] = {"n": 0, **dict.fromkeys(STATISTICS[1:])}
+        if self.summarized_runs:
+            rows = zip(self.means, self.summarized_runs, self.deviations, strict=True)
+            pooled = pool_summaries([RunSummary(m, n or 1, sd) for m, n, sd in rows])
+            statistics |= {"n": pooled.n, "mean": pooled.mean, "m2": pooled.m2}
+        elif self.means:
+            summary = summarize(self.means)
+            statistics = {name: getattr(summary, name) for name in STATISTICS}
+        return statistics
 
 
 class FailedRuns(NamedTuple):
@@ -223,14 +246,11 @@ def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
 
 
 def summarize_runs(runs: CellRunColumns) -> dict[str, Any]:
-    statistics: dict[str, Any] = {"n": 0, **dict.fromkeys(STATISTICS[1:])}
-    if runs.means:
-        summary = summarize(runs.means)
-        statistics = {name: getattr(summary, name) for name in STATISTICS}
     clock = "".join(runs.clocks) if len(runs.clocks) < 2 else MIXED_CLOCKS
     stated = zip(COMMON_FACTS, runs.common_facts, strict=True)
     return {
-        **statistics,
+        **runs.statistics,
+        "summarized_runs": sum(n or 0 for n in runs.summarized_runs or ()),
         "sample_count": int(runs.sample_count),
         "decimals": runs.decimals,
         "first_at": runs.first_at,

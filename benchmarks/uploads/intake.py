@@ -73,7 +73,12 @@ from benchmarks.uploads.run_storage import (
     parse_timestamp,
     store_uploads,
 )
-from benchmarks.uploads.upload_parsing import SampleCase, SampleColumns, parse_samples
+from benchmarks.uploads.upload_parsing import (
+    SampleCase,
+    SampleColumns,
+    has_summaries,
+    parse_samples,
+)
 from benchmarks.worker_wakeup import wake_worker
 
 CASE_ID_CACHE_SIZE: Final = 50_000
@@ -243,7 +248,7 @@ class Resolver:
             uses_decimal_comma(document.get("locale"))
         elif tool:
             uploaded = upload.read_samples(tool)
-            if not is_custom(tool.slug):
+            if not is_custom(tool.slug) and not has_summaries(document["samples"]):
                 samples, derived = uploaded.with_derived(tool)
         system = self._system(document["system"])
         if is_unconfirmed_native(system.hypervisor, document.get("facts", {})):
@@ -395,6 +400,8 @@ def _submit_fast(
     document, lab_id = upload.document, agent.lab_id
     system = document["system"]
     if "samples" not in document or not isinstance(system, dict):
+        return None
+    if has_summaries(document["samples"]):
         return None
     try:
         tool = tools.get(document["tool"])

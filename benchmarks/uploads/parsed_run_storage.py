@@ -111,6 +111,7 @@ def replace_samples(samples: SamplesByRun, cases: Mapping[str, int]) -> None:
         (
             *(run.lab_id, run.pk, sequence),
             *(cases[row.case.fingerprint], row.repetition, row.value),
+            *(row.summarized_runs, row.standard_deviation),
         )
         for run, rows in samples.items()
         for sequence, row in enumerate(rows, start=1)

@@ -66,6 +66,7 @@ NAMES = ", ".join(f'"{name}"' for name in RUN_INPUTS)
 ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in RUN_INPUTS.items())
 VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in RUN_INPUTS.items())
 SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
+SUMMARY_COLUMNS = "summarized_runs, standard_deviation"
 PARTITION_SQL: Final = (
     "hashtextextended(concat_ws(' ', 'share', {lab}::text, {tool}), 0)"
 )
@@ -117,10 +118,11 @@ STORE_TEXTS = f"""
     SELECT * FROM unnest(%(labs)s::bigint[], %(runs)s::bigint[], %(texts)b::text[])
 """
 STORE_SAMPLES = f"""
-    INSERT INTO {SAMPLE_TABLE} ({SAMPLE_COLUMNS})
+    INSERT INTO {SAMPLE_TABLE} ({SAMPLE_COLUMNS}, {SUMMARY_COLUMNS})
     SELECT * FROM unnest(
         %(labs)s::bigint[], %(runs)s::bigint[], %(sequences)s::integer[],
-        %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[])
+        %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[],
+        %(summarized_runs)s::integer[], %(standard_deviations)s::float8[])
 """
 
 
@@ -212,7 +214,7 @@ def _store_on_citus(
     }
     fetch_prepared(STORE_TEXTS, texts)
     insert_samples(
-        (lab_id, ids[run.key], sequence, *sample)
+        (lab_id, ids[run.key], sequence, *sample, None, None)
         for run in runs
         for sequence, sample in enumerate(
             zip(*run.samples or StoredSampleColumns(), strict=True), start=1
@@ -226,15 +228,23 @@ def _arrays(runs: Sequence[NewRun]) -> dict[str, Any]:
     return {name: [row[name] for row in rows] for name in RUN_INPUTS}
 
 
-def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:
-    """Insert rows of lab, run, sequence, case, repetition and value."""
-    names = ("labs", "runs", "sequences", "cases", "repetitions", "values")
+SampleRow = tuple[int, int, int, int, int, float, int | None, float | None]
+
+
+def insert_samples(rows: Iterable[SampleRow]) -> None:
+    """Insert rows of lab, run, sequence, case, repetition, value, and the number and
+    deviation of summarized runs.
+    """
+    names = (
+        *("labs", "runs", "sequences", "cases", "repetitions", "values"),
+        *("summarized_runs", "standard_deviations"),
+    )
     if columns := list(zip(*rows, strict=True)):
         arrays = zip(names, map(array_literal, columns), strict=True)
         fetch_prepared(STORE_SAMPLES, dict(arrays))
 
 
-def array_literal(numbers: Sequence[float]) -> str:
+def array_literal(numbers: Sequence[float | None]) -> str:
     return "{" + orjson.dumps(numbers).decode()[1:-1] + "}"
 
 

@@ -3,6 +3,7 @@
 Reading an upload again with newer parsers may give other results.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,7 +16,7 @@ import orjson
 from benchmarks import fingerprints, tools, units
 from benchmarks.custom_tools.lookup import DeclaredTool
 from benchmarks.custom_tools.sample_tables import read_sample_file
-from benchmarks.errors import BenchmarksError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Case, Run
 from benchmarks.parsing import run_extraction
 from benchmarks.parsing.case_labels import case_label
@@ -55,6 +56,10 @@ FILE_DATE: Final = "file date"
 ZONE: Final = "time zone"
 """The name of the fact with the time zone of times printed in the output."""
 
+# Keys of a sample that is the mean of several runs.
+SUMMARIZED_RUNS: Final = "runs"
+STANDARD_DEVIATION: Final = "standard_deviation"
+
 MIN_NORMAL_FLOAT: Final = float_info.min
 """Smaller values than this one are validated even in the metric's unit."""
 
@@ -92,6 +97,8 @@ class CaseSample:
     case: SampleCase
     repetition: int
     value: float
+    summarized_runs: int | None = None
+    standard_deviation: float | None = None
 
 
 class SampleColumns(NamedTuple):
@@ -168,18 +175,68 @@ def parse_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[Case
         except BenchmarksError as error:
             error.field = f"samples[{index}]"
             raise
+    _refuse_mixed_summaries(parsed)
     return parsed
+
+
+def has_summaries(samples: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a sample is the mean of several runs."""
+    return any(SUMMARIZED_RUNS in sample for sample in samples)
+
+
+def _refuse_mixed_summaries(samples: Sequence[CaseSample]) -> None:
+    if all(sample.summarized_runs is None for sample in samples):
+        return
+    count = Counter(sample.case.fingerprint for sample in samples)
+    for index, sample in enumerate(samples):
+        if sample.summarized_runs is not None and count[sample.case.fingerprint] > 1:
+            raise InvalidError(
+                "summary_not_alone",
+                "This is a mean of several runs, but the same benchmark has other "
+                "samples in this upload. Send each mean as an upload of its own.",
+            ).for_field(f"samples[{index}]")
 
 
 def _read(tool: Tool, sample: Mapping[str, Any]) -> CaseSample:
     metric = tool.metric(sample["metric"])
     value = check_value(metric, sample["value"], sample["unit"])
     case = _case(tool, metric, tool.options.normalize(sample.get("parameters", {})))
-    return CaseSample(case, sample.get("repetition", 1), value)
+    return CaseSample(
+        case, sample.get("repetition", 1), value, *_summary(metric, sample)
+    )
+
+
+def _summary(
+    metric: Metric, sample: Mapping[str, Any]
+) -> tuple[int | None, float | None]:
+    """Return the number of summarized runs, and their deviation in the metric's unit.
+
+    A value of one run is a measured value.
+    """
+    runs, deviation = sample.get(SUMMARIZED_RUNS), sample.get(STANDARD_DEVIATION)
+    if deviation is None:
+        return None if runs == 1 else runs, None
+    if runs is None or runs < 2:
+        raise InvalidError(
+            "deviation_without_runs",
+            "A standard deviation needs at least two runs. State their number as runs, "
+            "or leave out standard_deviation.",
+        )
+    converted = units.convert(float(deviation), sample["unit"], metric.unit)
+    if not 0 <= converted <= MAX_SAMPLE_VALUE:
+        raise InvalidError(
+            "deviation_rejected",
+            '"{value}" is not a standard deviation. Send a number of 0 or more, in the '
+            "unit of the sample.",
+            value=deviation,
+        )
+    return runs, converted
 
 
 def _read_cached(tool: Tool, sample: Mapping[str, Any]) -> CaseSample | None:
     """Return a sample of a cached case; None if it needs validation."""
+    if SUMMARIZED_RUNS in sample or STANDARD_DEVIATION in sample:
+        return None
     try:
         parameters = orjson.dumps(sample.get("parameters", {}))
         case = _cached_case(tool.slug, sample["metric"], sample["unit"], parameters)
@@ -237,8 +294,11 @@ def _case(tool: Tool, metric: Metric, parameters: Mapping[str, Any]) -> SampleCa
 def derived_samples(
     tool: Tool, samples: Sequence[CaseSample]
 ) -> tuple[CaseSample, ...]:
-    """Return costs in CPU time, computed from the samples of a run that has none."""
-    if not tool.derived_costs:
+    """Return costs in CPU time, computed from the samples of a run that has none.
+
+    A cost of means is not the mean of the costs, so summaries have none.
+    """
+    if not tool.derived_costs or any(sample.summarized_runs for sample in samples):
         return ()
     stated = {sample.case.metric.name for sample in samples}
     measured = (

@@ -76,6 +76,9 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "joined_facts": lambda facts: " · ".join(map(wording.fact_text, facts)),
     "quantity": wording.quantity,
     "exact_quantity": lambda value, unit: wording.quantity(value, unit, exact=True),
+    "published_mean": lambda mean, unit: wording.published_mean(
+        mean.summarized_runs, mean.standard_deviation, unit
+    ),
     "custom_tool_slug": lambda name: name.partition(":")[2],
     "property_value": wording.property_value,
     "source_relation": sources.relation_name,

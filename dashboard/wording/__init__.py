@@ -333,6 +333,21 @@ COUNTED_UNITS: Final = {
 """Plurals of the things that rates count."""
 
 
+def published_mean(n: int, deviation: float | None, unit: str) -> str:
+    """Return what is known of the runs behind a published mean."""
+    if deviation is None:
+        return ngettext(
+            "mean of %(n)s run, standard deviation not published",
+            "mean of %(n)s runs, standard deviation not published",
+            n,
+        ) % {"n": formatting.exact(n)}
+    return ngettext(
+        "mean of %(n)s run, standard deviation %(deviation)s, as published",
+        "mean of %(n)s runs, standard deviation %(deviation)s, as published",
+        n,
+    ) % {"n": formatting.exact(n), "deviation": quantity(deviation, unit)}
+
+
 def quantity(
     value: float | None,
     unit: str,

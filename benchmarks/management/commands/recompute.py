@@ -67,7 +67,10 @@ def _results(study: Study) -> Results:
     means = RunMean.objects.filter(lab=study.lab_id, run__study=study)
     results: dict[tuple[str, Any], tuple[Any, ...]] = {
         ("mean", row[:2]): row[2:]
-        for row in means.values_list("run_id", "case_id", "n", "mean", "decimals")
+        for row in means.values_list(
+            *("run_id", "case_id", "n", "mean", "decimals"),
+            *("summarized_runs", "standard_deviation"),
+        )
     }
     for row in study.cells.values_list(*CellKey._fields, *CELL_FIELDS):
         split = len(CellKey._fields)

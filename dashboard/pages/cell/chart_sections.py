@@ -215,6 +215,8 @@ def _strip(
             _("The order of the runs is unknown for: %(names)s.")
             % {"names": ", ".join(unordered)},
         ]
+    if any(cell.summarized_runs for cell in cells):
+        note.append(_("The dot of a published mean stands for all its runs."))
     if with_outliers:
         note.append(_("Rings mark outliers. Outliers are labeled but never removed."))
     if any(side.is_of_run_means and side.has_iterations for side in with_outliers):

@@ -183,7 +183,12 @@ def _side(
         )
         figure = wording.range_text(low, high)
 
-    if shape := _shape_text(cell):
+    if cell.summarized_runs:
+        shape = _(
+            "Some or all runs are known only from their published mean, so their "
+            "distribution, order and times are unknown."
+        )
+    elif shape := _shape_text(cell):
         if cell.n < MIN_RUNS:
             shape = _("distribution of the samples: %(shape)s") % {"shape": shape}
         shape = f"{capfirst(shape)}."
@@ -209,7 +214,7 @@ def _side(
         "shape": shape,
         "clock": _clock_text(cell, (value.run for value in runs)),
         "runs": runs,
-        "more_count": max(cell.n - len(runs), 0),
+        "more_count": 0 if cell.summarized_runs else max(cell.n - len(runs), 0),
         "readings": f"{reverse('dashboard:cell', args=url_args)}runs/",
     }
 

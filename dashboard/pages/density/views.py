@@ -19,11 +19,13 @@ from benchmarks.comparison.densities import (
     density_families,
     family_names,
 )
+from benchmarks.comparison.direct_comparisons import MEMORY, direct_groups
 from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot
 from dashboard.exports.record_files import record_file, record_file_links
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
+from dashboard.kit.direct_results import direct_results
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.report_elements import ChartWithTable
 from dashboard.kit.routes import page
@@ -42,8 +44,10 @@ LIMIT_DIGITS: Final = 4
 
 @cached_page
 def show_density(request: HttpRequest) -> PageContent:
-    families = density_families(viewer_of(request))
+    viewer = viewer_of(request)
+    families = density_families(viewer)
     context = {
+        "memory": direct_results(direct_groups(viewer, MEMORY)),
         "page": density_page(families, query_params(request)),
         "files": record_file_links("density-file") if families else (),
     }

@@ -12,7 +12,7 @@ from benchmarks.analysis.clock_reliability import figures_trust, run_trust
 from benchmarks.collaboration.comments import CommentTarget
 from benchmarks.comparison.row_queries import study_facets
 from benchmarks.jobs.queue import retry_failed
-from benchmarks.models import Cell, Job, Reparse, Run, Study
+from benchmarks.models import Cell, Job, Reparse, Run, RunMean, Study
 from benchmarks.studies.overview import STALLED_AFTER
 from benchmarks.study_sources import sources_of_run
 from benchmarks.uploads.reparsing import create_reparse
@@ -83,8 +83,12 @@ def run_list(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str
     measured = study_facets(study)
     # The facets do not include systems whose first run was not parsed yet.
     names = wording.system_names((*measured.systems, *(run.system for run in shown)))
+    published = RunMean.objects.filter(
+        lab=study.lab_id, run__in=shown, summarized_runs__isnull=False
+    )
     return {
         "runs": shown,
+        "summarized_runs": frozenset(published.values_list("run_id", flat=True)),
         "menus": run_menus(query, measured, names),
         "older": older,
         "newer": newer,

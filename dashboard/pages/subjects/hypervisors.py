@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from benchmarks.comparison.direct_comparisons import beside_hypervisor, direct_groups
 from benchmarks.evidence.queries import (
     Question,
     evidence_matrix,
@@ -19,6 +20,7 @@ from benchmarks.system_options import VOCABULARY, find_option
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit.answers import answer, range_sentence
+from dashboard.kit.direct_results import direct_results
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.study_sources import study_sources
 from dashboard.kit.subject_urls import work_url
@@ -84,6 +86,13 @@ def hypervisor_page(viewer: Viewer, name: str) -> dict[str, Any]:
             ),
         ),
         "tables": tuple(table for table in tables if table.rows),
+        "direct": direct_results(
+            [
+                group
+                for group in direct_groups(viewer, beside_hypervisor(name))
+                if name in group.hypervisors
+            ]
+        ),
         "open": open_questions(questions, syntheses, names_work=True),
         "sources": study_sources(studies_of(averages)),
         "query": {"hypervisor": name},

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from benchmarks.comparison.direct_comparisons import direct_groups, of_work
 from benchmarks.evidence.queries import (
     Question,
     evidence_matrix,
@@ -20,6 +21,7 @@ from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit.answers import answer, answer_sentence
+from dashboard.kit.direct_results import direct_results
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.measuring import tools_for
 from dashboard.kit.study_sources import study_sources
@@ -89,6 +91,7 @@ def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
             ),
         ),
         "tables": tuple(table for table in tables if table.rows),
+        "direct": direct_results(direct_groups(viewer, of_work(work))),
         "open": open_questions(
             dict.fromkeys([*main, *averages]), syntheses, names_work=False
         ),

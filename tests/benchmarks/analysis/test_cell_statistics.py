@@ -2,12 +2,19 @@ import math
 import random
 import statistics
 from dataclasses import FrozenInstanceError
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.cell_statistics import Summary, last_digit_step, summarize
+from benchmarks.analysis.cell_statistics import (
+    RunSummary,
+    Summary,
+    last_digit_step,
+    pool_summaries,
+    summarize,
+)
 
 # The eleven hdparm readings of inqbus-server-b, in MB/s.
 HDPARM = [108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17, 109.02]
@@ -107,3 +114,27 @@ def test_a_summary_is_immutable():
 )
 def test_it_finds_the_last_decimal_place(value, step):
     assert last_digit_step(value) == pytest.approx(step)
+
+
+def test_pooled_summaries_have_the_statistics_of_their_runs():
+    groups = [[1.0, 2.0, 4.0], [8.0, 9.0], [5.5]]
+    together = summarize([value for group in groups for value in group])
+    pooled = pool_summaries(
+        [
+            RunSummary(fmean(group), len(group), stdev(group))
+            if len(group) > 1
+            else RunSummary(group[0])
+            for group in groups
+        ]
+    )
+
+    assert pooled.n == together.n
+    assert (pooled.mean, pooled.m2) == pytest.approx((together.mean, together.m2))
+
+
+def test_a_published_mean_is_kept_to_the_last_bit():
+    assert pool_summaries([RunSummary(0.1, 30, 0.7)]).mean == 0.1
+
+
+def test_the_deviation_is_unknown_if_that_of_one_mean_is():
+    assert pool_summaries([RunSummary(5.0, 10), RunSummary(5.0, 10, 1.0)]).m2 is None

@@ -12,6 +12,7 @@ from benchmarks.analysis.intervals import (
     RunStatistics,
     hodges_lehmann,
     hodges_lehmann_ratio,
+    known_ranges,
     log_ratio_intervals,
     mean_interval,
     mean_interval_ends,
@@ -474,3 +475,15 @@ def test_a_single_run_and_a_reading_of_zero_have_no_interval():
     )
 
     assert np.isnan(ends).all()
+
+
+@given(st.lists(st.floats(1, 1000), min_size=2, max_size=40))
+def test_no_run_is_outside_the_bounds_of_its_mean_and_deviation(values):
+    summary = summarize(values)
+    runs = RunStatistics.from_sums([summary.n], [summary.mean], [summary.m2], [np.nan])
+    unknown = np.array([np.nan])
+
+    (low,), (high,) = known_ranges(runs, unknown, unknown)
+
+    slack = 1e-6 * summary.mean
+    assert low - slack <= min(values) <= max(values) <= high + slack

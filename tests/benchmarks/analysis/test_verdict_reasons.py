@@ -134,6 +134,8 @@ def test_gates_have_a_fixed_order():
         "being_checked",
         "same_model",
         "same_cpu",
+        "summarized",
+        "no_deviation",
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import Study
 from benchmarks.studies.saving import update_study
-from tests.custom_tools import boot_sample, declare
+from tests.custom_tools import boot_sample, declare, metric
 
 RAMP = {1: (1.0,), 2: (1.4, 1.6), 4: (3.0, 4.9, 3.1, 3.2), 8: (5.0,) * 7 + (9.0,)}
 
@@ -68,3 +68,23 @@ def test_private_studies_are_not_shown_to_others(client, measured, study):
 
     assert study.title not in client.get("/density/").content.decode()
     assert client.get("/density.xls").status_code == 404
+
+
+def test_the_memory_of_vms_is_compared_directly(
+    client, agent, submit, run_document, lab, xen
+):
+    size = metric(name="resident set", unit="MiB", component="memory", work_class="")
+    declare(lab, slug="vm-memory", metrics=[size])
+
+    def run(value, system):
+        sample = {"metric": "resident set", "value": value, "unit": "MiB"}
+        return run_document(tool="vm-memory", samples=[sample], system=system)
+
+    submit(*(run(value, xen) for value in (200, 202, 198)))
+    submit(run(130, {"hypervisor": "Firecracker"}))
+
+    (row,) = client.get("/density/").context["memory"]["rows"]
+
+    values = [result["value"].split()[0] for result in row["results"]]
+    assert values == ["130", "200.0"]
+    assert [result["runs"] for result in row["results"]] == ["single run", "3 runs"]

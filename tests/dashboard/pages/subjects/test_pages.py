@@ -160,3 +160,22 @@ def test_the_sitemap_has_public_pages_only(client, machine_page):
         assert f"<loc>http://testserver{path}</loc>" in client.get("/sitemap.xml").text
     Study.objects.update(visibility="private")
     assert machine_page not in client.get("/sitemap.xml").text
+
+
+def test_results_without_bare_metal_are_compared_directly(
+    client, submit, run_document, xen
+):
+    kvm = {**xen, "hypervisor": "KVM"}
+    submit(*(run_document(value, system=xen) for value in SLOW))
+    submit(*(run_document(value, system=kvm) for value in NATIVE))
+    checking.check_due_studies(timedelta(0))
+
+    for address in (XEN_PAGE, "/hypervisors/kvm/", WORK_PAGE):
+        (row,) = client.get(address).context["page"]["direct"]["rows"]
+        names = [result["name"] for result in row["results"]]
+        assert [name.split()[0].rstrip(",") for name in names] == ["KVM", "Xen"]
+    assert client.get(row["compare"]).status_code == 200
+
+
+def test_results_with_bare_metal_are_not_compared_directly(client, measured):
+    assert client.get(XEN_PAGE).context["page"]["direct"]["rows"] == []
