@@ -182,11 +182,13 @@ migrations: dev ## check for missing migrations
 .PHONY: docs
 docs: dev ## write the generated pages of docs/
 	$(RUN_COMMAND) manage.py write_docs
+	$(RUN_COMMAND) manage.py write_study_schema
 	$(RUN_COMMAND) manage.py write_messages
 
 .PHONY: docs-check
 docs-check: dev ## check that the generated pages are up to date
 	$(RUN_COMMAND) manage.py write_docs --check
+	$(RUN_COMMAND) manage.py write_study_schema --check
 	$(RUN_COMMAND) manage.py write_messages --check
 	$(VENV_PYTHON) -m tests.pythons check
 

@@ -14,7 +14,7 @@ COMMANDS = (
     ("enroll", "save the server and the token of this agent, and check both"),
     ("doctor", "check everything that measuring and sending need"),
     ("detect", "show the virtualization layers and the facts of this machine"),
-    ("study", "create, change, archive or reopen a study"),
+    ("study", "create, change, archive, export or import a study"),
     ("host", "register a machine from the output of lscpu, dmidecode, ..."),
     ("list", "list the installed tools, and how to install the others"),
     ("run", "run installed tools, save their output and send it"),

@@ -25,9 +25,21 @@ import socket
 import sys
 import time
 import urllib.parse
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    TypeVar,
+)
 
 Document = Dict[str, Any]
+T = TypeVar("T")
 
 READ_TIMEOUT_S = 60.0  # for each read from a connection
 RESPONSE_TIMEOUT_S = 120.0  # from the first byte sent to the last one received
@@ -167,6 +179,10 @@ class Client:
             stored += len(batch)
             yield stored
 
+    def import_study(self, content: bytes) -> Document:
+        """Store a study file; it may be compressed with gzip."""
+        return self.send_form("study-file/", content, "application/json")
+
     def send_form(self, path: str, body: bytes, content_type: str) -> Document:
         return self._send("POST", path, body, content_type)
 
@@ -174,6 +190,19 @@ class Client:
         """Return a JSON object, as in ``get("runs/", study="my-study")``."""
         url = path + "?" + urllib.parse.urlencode(query) if query else path
         return self.request("GET", url)
+
+    def get_file(self, path: str, **query: Any) -> bytes:
+        """Return a file that the server makes."""
+        url = path + "?" + urllib.parse.urlencode(query)
+
+        def fetch() -> bytes:
+            headers, _ = self._headers(None, "")
+            response, content = self._exchange("GET", url, None, headers)
+            if response.length:
+                raise TemporaryError("the response ended early")
+            return content
+
+        return self._retried(fetch)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
         """Yield all items of a paginated list."""
@@ -196,11 +225,14 @@ class Client:
     def _send(
         self, method: str, path: str, body: Optional[bytes], content_type: str
     ) -> Document:
+        return self._retried(lambda: self.send_once(method, path, body, content_type))
+
+    def _retried(self, attempt: Callable[[], T]) -> T:
         deadline = time.monotonic() + self.retry_for_s
         failures = 0
         while True:
             try:
-                return self.send_once(method, path, body, content_type)
+                return attempt()
             except TemporaryError as error:
                 message, retry_after_s = str(error), error.wait_s
             failures += 1
@@ -222,6 +254,17 @@ class Client:
     ) -> Document:
         """Send a request without retries; raise TemporaryError or RefusedError."""
         headers, packed = self._headers(body, content_type)
+        response, text = self._exchange(method, path, packed, headers, most_bytes)
+        return _checked_answer(response, text, body, content_type)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        packed: Optional[bytes],
+        headers: Dict[str, str],
+        most_bytes: int = MAX_RESPONSE_BYTES,
+    ) -> Tuple[http.client.HTTPResponse, bytes]:
         connection: Optional[HttpConnection] = None
         try:
             while True:
@@ -251,7 +294,7 @@ class Client:
         if len(text) > most_bytes:
             raise TemporaryError("the response exceeds %d bytes" % most_bytes)
         if 200 <= response.status < 300:
-            return _checked_answer(response, text, body, content_type)
+            return response, text
         # Some proxies repeat the request in their response.
         if self.token:
             text = text.replace(self.token.encode(), b"***")

@@ -193,22 +193,17 @@ class DataFileView(DataView):
         if request.method == "HEAD":
             # The length and digest are unknown until the file is complete.
             return HttpResponse(content_type=FILE_FORMATS[file_format])
-        with _reserved_slot(_FILE_SLOTS, "writes"):
-            _acquire_slot(_DOWNLOAD_SLOTS, "sends")
-            try:
-                file = write_table(
-                    table,
-                    file_format,
-                    self.viewer,
-                    selection,
-                    settings.EXPORT_FOLDER,
-                    # Only the web server waitress reports that a client disconnected.
-                    is_cancelled=request.META.get("waitress.client_disconnected", bool),
-                )
-            except BaseException:
-                _DOWNLOAD_SLOTS.release()
-                raise
-        return _file_response(
+        with reserved_file():
+            file = write_table(
+                table,
+                file_format,
+                self.viewer,
+                selection,
+                settings.EXPORT_FOLDER,
+                # Only the web server waitress reports that a client disconnected.
+                is_cancelled=request.META.get("waitress.client_disconnected", bool),
+            )
+        return data_file_response(
             file, f"virtlab-{table}.{file_format}", FILE_FORMATS[file_format]
         )
 
@@ -237,7 +232,19 @@ def _reserved_slot(slots: threading.BoundedSemaphore, verb: str) -> Iterator[Non
         slots.release()
 
 
-def _file_response(file: DataFile, name: str, content_type: str) -> FileResponse:
+@contextmanager
+def reserved_file() -> Iterator[None]:
+    """Limit the files that are written; `data_file_response` must follow."""
+    with _reserved_slot(_FILE_SLOTS, "writes"):
+        _acquire_slot(_DOWNLOAD_SLOTS, "sends")
+        try:
+            yield
+        except BaseException:
+            _DOWNLOAD_SLOTS.release()
+            raise
+
+
+def data_file_response(file: DataFile, name: str, content_type: str) -> FileResponse:
     """Return a response that the web server sends without occupying a thread."""
     digest = base64.b64encode(file.digest).decode()
     response = FileResponse(

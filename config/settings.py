@@ -286,6 +286,7 @@ PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_00
 UPLOAD_LIMIT_RATIO = 100
 # By name, because pages import bundles but must not import the API.
 BUNDLE_IMPORTER = "api.bundles.store_documents"
+STUDY_FILE_IMPORTER = "api.study_import.store_study_file"
 BULK_LIMIT_LINES = 10_000
 
 REST_FRAMEWORK = {

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 import os
 import platform
 import re
@@ -73,7 +72,7 @@ FORWARDED_HEADERS: Final = (
 RETURNED_HEADERS: Final = ("Content-Type", "Retry-After")
 UPLOAD_PATHS: Final = ("/api/v1/runs/", "/api/v1/runs/bulk/")
 
-STUDY_FIELDS: Final = ("slug", "title", "published", "note", "visibility")
+STUDY_FIELDS: Final = ("slug", "title", "published", "note")
 HOST_FIELDS: Final = ("slug", "title", "facts")
 SYSTEM_FIELDS: Final = (
     *("host", "hypervisor", "hypervisor_version", "virtualization", "guest_os"),
@@ -375,16 +374,18 @@ def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
 def write_record(
     path: Path, client: Client, study: str, uploads: Iterable[Upload]
 ) -> None:
-    """Write study, machine and uploads to a file that any installation can load."""
+    """Write a study file (`docs/study-files.md`) of these uploads."""
     name = path.name.partition(".")[0]
     systems = {
         system["id"]: _with_values(system, SYSTEM_FIELDS)
         for system in client.get_all("systems/", study=study)
     }
-    runs = [{**_with_system(upload, systems), "study": name} for upload in uploads]
+    runs = [_with_system(upload, systems) for upload in uploads]
     runs.sort(key=lambda run: (run["started_at"], run["key"]))
     hosts = {run["system"]["host"] for run in runs}
     content = {
+        "format": "virtlab-study",
+        "version": 1,
         "study": {
             **_with_values(client.get(f"studies/{study}/"), STUDY_FIELDS),
             "slug": name,
@@ -396,14 +397,15 @@ def write_record(
         ],
         "runs": runs,
     }
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    text = json.dumps(content, ensure_ascii=False)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def _with_system(upload: Upload, systems: dict[int, dict[str, Any]]) -> Upload:
     system = upload["system"]
+    kept = {name: value for name, value in upload.items() if name != "study"}
     return {
-        **upload,
+        **kept,
         "system": systems[system] if isinstance(system, int) else system,
     }
 

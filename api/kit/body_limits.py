@@ -35,6 +35,12 @@ def open_body(request: HttpRequest) -> BinaryIO:
 
 def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
     """Return the decompressed body; raise if it is too large or damaged."""
+    raw, is_gzip = read_packed_body(stream, request)
+    return decompress(raw) if is_gzip else raw
+
+
+def read_packed_body(stream: IO[bytes], request: HttpRequest) -> tuple[bytes, bool]:
+    """Return the body as it was sent, and whether it is compressed."""
     text = request.META.get("CONTENT_LENGTH") or ""
     declared_length = None
     if text:
@@ -57,7 +63,7 @@ def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
             f"The body ended after {len(raw):,} of the {declared_length:,} bytes that "
             "Content-Length states. Send it again."
         )
-    return decompress(raw) if "gzip" in encoding else raw
+    return raw, "gzip" in encoding
 
 
 def decompress(compressed: bytes) -> bytes:

@@ -48,6 +48,7 @@ SCOPES: Final[Mapping[str, Mapping[str, str]]] = {
     "studies": {"POST": MANAGE},
     # Agents look up their study by changing nothing. Each change needs `manage`.
     "study": {"PATCH": UPLOAD},
+    "study-file": {"POST": MANAGE},
     "systems": {"POST": UPLOAD},
     "version": {"PATCH": MANAGE},
     # The target URLs of webhooks may contain a secret.

@@ -65,7 +65,7 @@ def write_table(
     StorageFullError if there is no space.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = _LimitedFile(folder, is_cancelled)
+    target = LimitedFile(folder, is_cancelled)
     try:
         with consistent_snapshot(is_read_only=True):
             _WRITERS[file_format](
@@ -77,7 +77,7 @@ def write_table(
     return target.done()
 
 
-class _LimitedFile:
+class LimitedFile:
     def __init__(self, folder: Path, is_cancelled: Callable[[], bool]) -> None:
         self.folder, self.is_cancelled = folder, is_cancelled
         # No `with`: the file stays open until it has been sent.
@@ -114,7 +114,7 @@ class _LimitedFile:
 
 
 def _write_csv(
-    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: LimitedFile
 ) -> None:
     names = ",".join(column.name for column in table.columns)
     target.write(f"{names}\n".encode())
@@ -134,7 +134,7 @@ def _as_csv(column: Column) -> str:
 
 
 def _write_ndjson(
-    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: LimitedFile
 ) -> None:
     columns = ", ".join(
         f'{_as_text(column)} AS "{column.name}"' for column in table.columns
@@ -146,7 +146,7 @@ def _write_ndjson(
 
 
 def _write_parquet(
-    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: LimitedFile
 ) -> None:
     columns = ", ".join(map(_as_text, table.columns))
     metadata = [

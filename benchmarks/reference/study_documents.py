@@ -6,8 +6,8 @@ Rows that differ only in parameters which a tool varies within one execution
 
 from __future__ import annotations
 
+import gzip
 import json
-import lzma
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -427,21 +427,23 @@ def _without_empty(**fields: Any) -> dict[str, Any]:
 
 def recorded_studies() -> Iterator[ReferenceStudy]:
     """Return the studies that were recorded with agents, ordered by file name."""
-    return map(recorded_study, sorted(DATA.glob("*.json.xz")))
+    return map(recorded_study, sorted(DATA.glob("*.json.gz")))
 
 
 def recorded_study(path: Path) -> ReferenceStudy:
-    """Return a recorded study; its runs keep the keys of the agents.
+    """Return the public study of a study file; its runs keep the keys of the agents.
 
     The authors confirm its native system, which is itself a VM.
     """
-    content = json.loads(lzma.decompress(path.read_bytes()))
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    document = {**content["study"], "visibility": "public"}
     for run in content["runs"]:
+        run["study"] = document["slug"]
         system = run["system"]
         if is_unconfirmed_native(system["hypervisor"], run.get("facts", {})):
             run["facts"]["platform"]["confirmed"] = NATIVE
     return ReferenceStudy(
-        document=content["study"],
+        document=document,
         own_tools=(),
         hosts=tuple(content["hosts"]),
         runs=tuple(content["runs"]),

@@ -110,7 +110,7 @@ FACTS = [
 # URLs that pool the results of all visible studies.
 POOLED = ["evidence"]
 # URLs of tables as files.
-DATA = ["data", "data-file"]
+DATA = ["data", "data-file", "study-file"]
 LISTS = ["studies", "hosts", "power", "custom-tools", "saved-views", "reviews", *FACTS]
 # Objects of the lab that are not shared with the study. The custom tool is one, because
 # the study has no results of it.
@@ -131,6 +131,7 @@ WITHOUT_LABS = {
         "time",
     ),
     "data-schema",
+    "study-file-schema",
     "unknown",
 }
 LABS = ["alpha", "beta", "gamma"]
@@ -306,7 +307,7 @@ def test_files_contain_nothing_private(anyone, reader, lab_tokens, outsider, tab
     assert {row["row_count"] for row in listed} == {0}
 
 
-@pytest.mark.parametrize("address", ["data/", "data/samples/csv/"])
+@pytest.mark.parametrize("address", ["data/", "data/samples/csv/", "study-file/"])
 def test_files_do_not_reveal_that_a_study_exists(anyone, lab_tokens, outsider, address):
     private = anyone.get(address, token=outsider, study="secret-study")
     missing = anyone.get(address, token=outsider, study="missing-study")

@@ -137,10 +137,14 @@ def test_recorded_uploads_can_be_repeated(tmp_path):
         "b", {"host": "machine", "hypervisor": "KVM"}, "2026-11-21T09:00:00Z"
     )
 
-    write_record(tmp_path / "again.json.xz", Server(), "result", [second, first])
+    write_record(tmp_path / "again.json.gz", Server(), "result", [second, first])
 
-    study = recorded_study(tmp_path / "again.json.xz")
-    assert study.document == {"slug": "again", "title": "A result"}
+    study = recorded_study(tmp_path / "again.json.gz")
+    assert study.document == {
+        "slug": "again",
+        "title": "A result",
+        "visibility": "public",
+    }
     assert study.hosts == ({"slug": "machine", "facts": {"cores": 2}},)
     parameters = {"study": "again"}
     assert study.runs == (

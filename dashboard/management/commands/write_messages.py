@@ -34,6 +34,7 @@ KEYWORDS = {
     "ParseError": None,
     "parse_error": None,
     "bundle_error": None,
+    "study_file_error": None,
     "finish": (2,),
     "finish_drafts": (2,),
     "parser": None,

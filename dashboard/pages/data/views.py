@@ -124,6 +124,7 @@ def show_data(request: HttpRequest) -> HttpResponse:
     csv = request.build_absolute_uri(address)
     context = {
         "form": form,
+        "study": study,
         "tables": tables,
         "is_narrowed": bool(given),
         "in_python": f"import virtlab\ncells = virtlab.read_cells({arguments})",

@@ -48,6 +48,7 @@ DOC_SECTIONS: Final[dict[Text, dict[str, Text]]] = {
     _("Use the data"): {
         "api": _("All endpoints, errors and limits of the REST API."),
         "data": _("The tables and how they are related."),
+        "study-files": _("A whole study as one file, for import and other programs."),
         "versions": _("Publish and cite a version of a study."),
     },
     _("Run an installation"): {

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.forms.models import model_to_dict
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -31,9 +31,7 @@ from dashboard.kit.routes import UPLOADERS_ONLY, form_page
 from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
-    query_params,
     required_user,
-    user_labs,
     viewer_of,
 )
 from dashboard.pages.study_settings.source_form import (
@@ -43,6 +41,7 @@ from dashboard.pages.study_settings.source_form import (
     changed_sources,
     source_initial,
 )
+from dashboard.pages.study_settings.study_import import editable_labs, import_study
 
 # Suggested licenses (SPDX identifiers). Other texts are accepted as well.
 DATA_LICENSES = (
@@ -64,15 +63,10 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
 
 
 def new_study(request: HttpRequest) -> HttpResponse:
-    lab_slug = query_params(request).get("lab", "")
-    labs = user_labs(request, editable_only=True)
-    matching = [lab for lab in labs if lab.slug == lab_slug]
-    is_own = not lab_slug or lab_slug in {lab.slug for lab in user_labs(request)}
-    if not is_own:
-        raise Http404("Lab not found, or you are not a member.")
-    if not labs or (lab_slug and not matching):
+    labs, lab = editable_labs(request)
+    if lab is None:
         return render(request, "study_settings/no_lab.html", status=403)
-    lab, person = (matching or labs)[0], required_user(request)
+    person = required_user(request)
     data = request.POST if request.method == "POST" else None
     known_labs, author = labs_with_counts(viewer_of(request)), person.get_full_name()
     form, status = StudyForm(lab, known_labs, data, author=author), 200
@@ -379,6 +373,13 @@ urlpatterns = [
         "studies/new/",
         new_study,
         "new-study",
+        member_statuses=UPLOADERS_ONLY,
+        is_private=True,
+    ),
+    form_page(
+        "studies/import/",
+        import_study,
+        "import-study",
         member_statuses=UPLOADERS_ONLY,
         is_private=True,
     ),

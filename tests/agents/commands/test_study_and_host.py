@@ -56,6 +56,47 @@ def test_invalid_study_is_not_sent(call, server, words):
 
 
 @pytest.mark.usefixtures("enrolled")
+def test_study_is_exported_to_a_file(call, server, tmp_path):
+    path = tmp_path / "kvm.json.gz"
+
+    code, out, _ = call(
+        *("study", "export", "beta-lab/kvm", "--to", str(path)),
+        *("--omit-raw-output", "--power-logs"),
+    )
+
+    assert (code, out) == (0, f"{path}: 27 bytes\n")
+    assert json.loads(path.read_bytes()) == {"format": "virtlab-study"}
+    [(address, _, _)] = server.requests
+    assert address.partition("?")[2].split("&") == [
+        "study=beta-lab%2Fkvm",
+        "raw_output=omit",
+        "power_logs=include",
+    ]
+
+
+@pytest.mark.usefixtures("enrolled")
+def test_study_file_is_imported_unchanged(call, server, tmp_path):
+    path = tmp_path / "kvm.json"
+    path.write_text('{"format": "virtlab-study"}')
+    stored = {"lab": "alpha-lab", "slug": "kvm", "accepted": 3, "repeated": 1}
+    server.faults = [(202, {}, stored)]
+
+    code, out, _ = call("study", "import", str(path))
+
+    assert (code, out) == (0, "alpha-lab/kvm: 3 runs stored, 1 known before\n")
+    [(address, _, body)] = server.requests
+    assert (address, body) == ("/api/v1/study-file/", path.read_bytes())
+
+
+@pytest.mark.usefixtures("enrolled")
+def test_missing_study_file_is_an_error(call, server, tmp_path):
+    code, _, err = call("study", "import", str(tmp_path / "missing.json"))
+
+    assert (code, server.requests) == (1, [])
+    assert "missing.json" in err
+
+
+@pytest.mark.usefixtures("enrolled")
 def test_refusal_is_reported_with_its_fields(call, server):
     refusal = {"code": "invalid", "detail": "No.", "fields": {"slug": ["Taken."]}}
     server.faults = [(400, {}, refusal)]

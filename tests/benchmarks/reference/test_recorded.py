@@ -60,7 +60,7 @@ def test_keys_are_unique_and_the_study_is_one():
 
 
 def test_the_file_is_small_and_contains_no_address_or_token():
-    (path,) = DATA.glob("*.json.xz")
+    (path,) = DATA.glob("*.json.gz")
     text = json.dumps([STUDY.document, STUDY.hosts, STUDY.runs])
 
     assert path.stat().st_size < 1_500_000
