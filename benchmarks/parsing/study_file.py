@@ -72,6 +72,8 @@ def _chunks(content: bytes, max_bytes: int) -> Iterator[bytes]:
         rest = reader.unconsumed_tail
         if not chunk and not rest:
             raise _damaged()
+        if not size and chunk.startswith(GZIP_MAGIC):
+            raise study_file_error("The file is compressed twice. Compress it once.")
         size += len(chunk)
         if size > max_bytes:
             raise study_file_error(

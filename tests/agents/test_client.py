@@ -98,6 +98,17 @@ def test_unresponsive_server_is_given_up():
         Client("http://127.0.0.1:9", retry_for_s=0.5).get("health/")
 
 
+def test_compressed_files_are_not_compressed_again(server, client):
+    # gzip would make this gzip file smaller.
+    content = gzip.compress(b" " * 100_000, 0)
+    server.answers = [(202, {"slug": "study"})]
+
+    client.import_study(content)
+
+    [(_, _, body, headers)] = server.requests
+    assert (body, "Content-Encoding" in headers) == (content, False)
+
+
 def test_uploads_are_compressed_batches_with_progress(server, client):
     runs = [{"key": str(number), "note": f"{number}" * 50} for number in range(450)]
     sizes = [200, 200, 50]

@@ -63,6 +63,7 @@ OF_A_LAB = {
     "audit-log",
 } | {
     *("webhooks", "custom-tools", "new-custom-tool", "new-host", "new-study"),
+    "import-study",
     "require-second-factor",
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
@@ -235,7 +236,7 @@ def bearer(lab):
 
 def address_of(name, ids):
     """Return a URL with these IDs, some of them in its query."""
-    if name in {"upload", "new-system", "upload-study", "new-study"}:
+    if name in {"upload", "new-system", "upload-study", "new-study", "import-study"}:
         return f"{reverse(f'dashboard:{name}')}?lab={ids['lab']}"
     if name == "cross-study-pair":
         key = f"{ids['study']}-{ids['system']}"

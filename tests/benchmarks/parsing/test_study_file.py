@@ -79,6 +79,7 @@ def test_entries_have_the_line_where_they_begin():
         (b'{"study": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"study": "\xff"}', "not UTF-8"),
         (gzip.compress(b'{"version": 1}')[:-9], "truncated or damaged"),
+        (gzip.compress(gzip.compress(b"{}")), "compressed twice"),
         (gzip.compress(b"{}") + b"x", "truncated or damaged"),
         (gzip.compress(b" " * (LIMIT + 1)), "unpacks to more than 1,000,000 bytes"),
     ],
