@@ -617,6 +617,25 @@ def clock_ticks(rng: Generator, study: StudyFacts) -> Mistake:
     return _with_readings(rng, study, rounded)
 
 
+def step_within_session(rng: Generator, study: StudyFacts) -> Mistake:
+    """Change the speed by 15 to 50% between two of ten runs."""
+    first, factor = int(rng.integers(3, 8)), float(rng.uniform(0.5, 0.85))
+    made, wrong = _with_readings(
+        rng,
+        study,
+        lambda means: [
+            mean * (factor if i >= first else 1) for i, mean in enumerate(means)
+        ],
+    )
+    return replace(
+        made,
+        cells=tuple(
+            replace(cell, session_names=("",) * 10) if cell.id in wrong else cell
+            for cell in made.cells
+        ),
+    ), wrong
+
+
 SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
 FACTORS = (10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8)
 CLASSES: dict[str, tuple[Inject, set[str]]] = {
@@ -665,6 +684,7 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "two cells exchanged": (two_cells_swapped, {"exchanged-values"}),
     "failed runs are 0": (failed_as_zero, {"zero-reading"}),
     "burst credit": (burst_credit, {"deviation-above-mean"}),
+    "step within a session": (step_within_session, {"level-changes"}),
     "clock ticks": (clock_ticks, {"coarse-clock"}),
     "parser's mark": (with_parse_warning, {"tool-mark"}),
 }

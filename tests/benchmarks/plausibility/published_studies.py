@@ -217,19 +217,26 @@ def _cells_of(
     hosts = {host["slug"]: host["facts"] for host in study.hosts}
     first: dict[str, tuple[Document, Document]] = {}
     moments: dict[str, list[datetime]] = defaultdict(list)
+    sessions: dict[str, list[str]] = defaultdict(list)
     for run in study.runs:
         if run.get("failed"):
             continue
         begun = run.get("started_at")
+        begun = _moment(begun) if isinstance(begun, str) else begun
+        read_cells = {}
         for sample in _samples(run):
             cell = "/".join(map(str, _identity(run, sample)))
+            read_cells[cell] = sample
             first.setdefault(cell, (run, sample))
-            begun = _moment(begun) if isinstance(begun, str) else begun
             if begun:
                 moments[cell].append(begun)
+        session = run.get("session") or (begun.date().isoformat() if begun else "")
+        for cell in read_cells:
+            sessions[cell].append(session)
     for cell, (one, reading) in first.items():
         times, host = sorted(moments[cell]), hosts[one["system"]["host"]]
-        yield _cell(cell, one, reading, means[cell], host, times)
+        fact = _cell(cell, one, reading, means[cell], host, times)
+        yield replace(fact, session_names=tuple(sessions[cell]))
 
 
 def _identity(run: Document, sample: Document) -> tuple[object, ...]:
