@@ -1,4 +1,4 @@
-"""Saved views: named paths of comparisons, studies and evidence.
+"""Saved views: named paths of pages that show data.
 
 A view belongs to a person or to a lab, where its name is unique. Saving a view with the
 same name replaces its path.
@@ -20,8 +20,12 @@ from benchmarks.viewer import Viewer
 MAX_SAVED_VIEWS: Final = 200
 """The limit for each person and each lab."""
 MAX_PATH_LENGTH: Final = 4_000
+_SECTIONS: Final = (
+    "compare|density|evidence|hypervisors|machines|mix|search|settings|start-up|studies"
+    "|work"
+)
 SAVABLE_PATHS: Final = re.compile(
-    r"/(?:compare|evidence|studies)/(?:[-\w]+/)*(?:\?[^\s#]*)?\Z"
+    rf"/(?:(?:{_SECTIONS})/(?:[-\w]+/)*)?(?:\?[^\s#]*)?\Z"
 )
 
 
@@ -109,8 +113,9 @@ def _checked_path(path: str) -> str:
     if not can_be_saved(path):
         raise InvalidError(
             "invalid_saved_view",
-            "Enter the URL path of a study, a comparison or an evidence page, for "
-            "example /compare/?work=cpu-integer",
+            "Only pages that show data can be saved. Open the page and choose Save "
+            "this view at its end, or send its URL path, for example "
+            "/compare/?work=cpu-integer",
         )
     return path
 

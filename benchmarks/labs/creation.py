@@ -28,6 +28,19 @@ def may_create_labs(person: User) -> bool:
     )
 
 
+def operates_server(person: User) -> bool:
+    """Return whether a person may read the state of the server.
+
+    If everybody may create labs, only editors of the first lab may.
+    """
+    edited = Membership.objects.filter(user=person, role__in=Membership.EDITORS)
+    if settings.LAB_CREATION == "everybody":
+        with rls.allow_all():
+            first = Lab.objects.order_by("pk").values_list("pk", flat=True).first()
+        edited = edited.filter(lab=first)
+    return person.is_active and edited.exists()
+
+
 @transaction.atomic
 def create_lab(*, person: User, name: str, slug: str = "") -> Lab:
     """Create a lab; the person becomes its first admin.

@@ -15,6 +15,7 @@ from django.utils import timezone
 from benchmarks import redis_connection, replica
 from benchmarks.health import check_health, check_readiness
 from benchmarks.rls_policies import is_enforced
+from benchmarks.sentences import Sentence, join_sentences
 
 BACKUP_STAMP: Final = "last-backup"
 """The name of a file in VAR_DIR that each complete `make backup` touches."""
@@ -60,7 +61,8 @@ def diagnose() -> list[Diagnosis]:
             connection.close()
             name = check.__name__.removeprefix("_")
             text = " ".join(str(error).split())
-            findings.append(Diagnosis(name, f"The check failed: {text}", True))
+            problem = Sentence("The check failed: {error}", error=text)
+            findings.append(Diagnosis(name, problem, True))
     return findings
 
 
@@ -68,33 +70,38 @@ def _settings() -> Iterator[Diagnosis]:
     yield _diagnosis(
         settings.DEBUG,
         "DEBUG",
-        "It is on, so error pages show settings to everyone. Unset DEBUG.",
+        Sentence("It is on, so error pages show settings to everyone. Unset DEBUG."),
         is_critical=True,
     )
     yield _diagnosis(
         len(settings.SECRET_KEY) < MIN_SECRET_LENGTH,
         "SECRET_KEY",
-        "It has fewer than 32 characters and could be guessed. Generate a longer one.",
+        Sentence(
+            "It has fewer than 32 characters and could be guessed. Generate a longer "
+            "one."
+        ),
         is_critical=True,
     )
     hosts = settings.ALLOWED_HOSTS
     yield _diagnosis(
         "*" in hosts,
         "ALLOWED_HOSTS",
-        "It accepts any host name. List the host names of this site.",
+        Sentence("It accepts any host name. List the host names of this site."),
     )
     internal_hosts = {"127.0.0.1", "localhost", "[::1]", "web"}
     yield _diagnosis(
         set(hosts) - internal_hosts and not settings.HTTPS,
         "HTTPS",
-        "The server is reachable by others, but HTTPS is off: passwords are sent "
-        "unencrypted. Put an HTTPS proxy in front and set HTTPS=on.",
+        Sentence(
+            "The server is reachable by others, but HTTPS is off: passwords are sent "
+            "unencrypted. Put an HTTPS proxy in front and set HTTPS=on."
+        ),
     )
 
 
 def _servers() -> Iterator[Diagnosis]:
     ready = check_readiness()
-    yield Diagnosis("migrations", ready.problem, is_critical=True)
+    yield Diagnosis(Sentence("migrations"), ready.problem, is_critical=True)
     wrong = [
         f"{name}={value}"
         for name, expected in DURABILITY_SETTINGS.items()
@@ -102,33 +109,45 @@ def _servers() -> Iterator[Diagnosis]:
     ]
     yield _diagnosis(
         wrong,
-        "durability of PostgreSQL",
-        f"A power failure loses acknowledged data ({', '.join(wrong)}). "
-        "Set them to on.",
+        Sentence("durability of PostgreSQL"),
+        Sentence(
+            "A power failure loses acknowledged data ({settings}). Set them to on.",
+            settings=", ".join(wrong),
+        ),
         is_critical=True,
     )
     yield _diagnosis(
         _one("SHOW data_checksums") != "on",
-        "checksums of PostgreSQL",
-        "They are off, so disk corruption is not detected. Enable with pg_checksums.",
+        Sentence("checksums of PostgreSQL"),
+        Sentence(
+            "They are off, so disk corruption is not detected. Enable with "
+            "pg_checksums."
+        ),
     )
     role = _one("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-    problem = "Virtlab connects as a superuser. Create a separate role for it."
-    yield _diagnosis(role, "role in PostgreSQL", problem)
+    problem = Sentence(
+        "Virtlab connects as a superuser. Create a separate role for it."
+    )
+    yield _diagnosis(role, Sentence("role in PostgreSQL"), problem)
     yield _diagnosis(
         not is_enforced(),
-        "row-level security",
-        "It is not enforced: one missing filter shows a lab's data to others. "
-        "Create a separate owner of the tables, set OWNER_DATABASE_URL, and run "
-        "prepare (docs/settings.md). Not available with Citus.",
+        Sentence("row-level security"),
+        Sentence(
+            "It is not enforced: one missing filter shows a lab's data to others. "
+            "Create a separate owner of the tables, set OWNER_DATABASE_URL, and run "
+            "prepare (docs/settings.md). Not available with Citus."
+        ),
     )
     policy = redis_connection.connection().config_get("maxmemory-policy")[
         "maxmemory-policy"
     ]
     yield _diagnosis(
         policy != "noeviction",
-        "memory of the broker",
-        f"It drops messages when full (maxmemory-policy={policy}). Set noeviction.",
+        Sentence("memory of the broker"),
+        Sentence(
+            "It drops messages when full (maxmemory-policy={policy}). Set noeviction.",
+            policy=str(policy),
+        ),
     )
 
 
@@ -138,8 +157,11 @@ def _replica() -> Iterator[Diagnosis]:
     lag = replica.lag()
     yield _diagnosis(
         lag.problem,
-        "the standby",
-        f"{lag.problem} Pages are read from the primary in the meantime.",
+        Sentence("the standby"),
+        Sentence(
+            "{problem} Pages are read from the primary in the meantime.",
+            problem=lag.problem,
+        ),
     )
     # Without this setting, vacuum cancels long queries on the standby.
     feedback = (
@@ -147,9 +169,11 @@ def _replica() -> Iterator[Diagnosis]:
     )
     yield _diagnosis(
         feedback != "on",
-        "queries on the standby",
-        "hot_standby_feedback is off on the standby: long exports may be canceled and "
-        "read from the primary. Set it to on.",
+        Sentence("queries on the standby"),
+        Sentence(
+            "hot_standby_feedback is off on the standby: long exports may be canceled "
+            "and read from the primary. Set it to on."
+        ),
     )
 
 
@@ -165,9 +189,12 @@ def _clocks() -> Iterator[Diagnosis]:
         off = abs(ask() - (before + time.time()) / 2)
         yield _diagnosis(
             off > MAX_CLOCK_DIFFERENCE_S,
-            f"clock of {name}",
-            f"It differs from this machine's clock by {off:.0f} s. Synchronize both "
-            "machines with the same time server (chrony).",
+            Sentence("clock of {name}", name=name),
+            Sentence(
+                "It differs from this machine's clock by {seconds} s. Synchronize both "
+                "machines with the same time server (chrony).",
+                seconds=f"{off:.0f}",
+            ),
         )
 
 
@@ -183,8 +210,12 @@ def _disk() -> Iterator[Diagnosis]:
     )
     yield _diagnosis(
         is_scarce,
-        "disk",
-        f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.0f} GB are free. Make space.",
+        Sentence("disk"),
+        Sentence(
+            "{free} GB of {total} GB are free. Make space.",
+            free=f"{disk.free / 1e9:.1f}",
+            total=f"{disk.total / 1e9:.0f}",
+        ),
         is_critical=disk.free < MIN_FREE_SPACE_BYTES,
     )
 
@@ -197,17 +228,23 @@ def _indexes() -> Iterator[Diagnosis]:
     names = ", ".join(name for (name,) in broken)
     yield _diagnosis(
         broken,
-        "indexes",
-        f"Not usable: {names}. Rebuild them with REINDEX INDEX CONCURRENTLY.",
+        Sentence("indexes"),
+        Sentence(
+            "Not usable: {names}. Rebuild them with REINDEX INDEX CONCURRENTLY.",
+            names=names,
+        ),
     )
     age = _one(
         "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()"
     )
     yield _diagnosis(
         int(age) > MAX_TRANSACTION_AGE,
-        "age of transactions",
-        f"{age:,} transactions are not frozen: autovacuum does not keep up. "
-        "Run VACUUM (FREEZE).",
+        Sentence("age of transactions"),
+        Sentence(
+            "{age} transactions are not frozen: autovacuum does not keep up. "
+            "Run VACUUM (FREEZE).",
+            age=f"{age:,}",
+        ),
         is_critical=True,
     )
 
@@ -217,43 +254,65 @@ def _work() -> Iterator[Diagnosis]:
     set_aside = state.outbox.quarantined if state.outbox else 0
     yield _diagnosis(
         set_aside,
-        "quarantined runs",
-        f"{set_aside} runs are quarantined. See: manage.py jobs",
+        Sentence("quarantined runs"),
+        Sentence("{n} runs are quarantined. See: manage.py jobs", n=set_aside),
     )
     late_jobs = [jobs for jobs in state.waiting_jobs if jobs.is_late]
-    details = ", ".join(
-        f"{row.waiting} of {row.kind} for {row.oldest_age_s:.0f} s" for row in late_jobs
+    details = join_sentences(
+        [
+            Sentence(
+                "{n} of {kind} for {seconds} s",
+                n=row.waiting,
+                kind=row.kind,
+                seconds=f"{row.oldest_age_s:.0f}",
+            )
+            for row in late_jobs
+        ],
+        ", ",
     )
     yield _diagnosis(
         late_jobs,
-        "waiting jobs",
-        f"{details}. Check that the worker and the sweeper run, and see their logs.",
+        Sentence("waiting jobs"),
+        Sentence(
+            "{jobs}. Check that the worker and the sweeper run, and see their logs.",
+            jobs=details,
+        ),
         is_critical=True,
     )
     failed = [jobs for jobs in state.failed_jobs if jobs.retrying or jobs.quarantined]
-    details = ", ".join(
-        f"{row.retrying + row.quarantined} of {row.kind}" for row in failed
+    details = join_sentences(
+        [
+            Sentence("{n} of {kind}", n=row.retrying + row.quarantined, kind=row.kind)
+            for row in failed
+        ],
+        ", ",
     )
-    yield _diagnosis(failed, "failed jobs", f"{details}. See: manage.py jobs")
+    problem = Sentence("{jobs}. See: manage.py jobs", jobs=details)
+    yield _diagnosis(failed, Sentence("failed jobs"), problem)
 
 
 def _backups() -> Iterator[Diagnosis]:
     age = backup_age_days()
     if age is None:
-        problem = "No backup is known. Run make backup, or archive the WAL."
-    elif age > MAX_BACKUP_AGE_DAYS:
-        problem = f"The newest backup is {age:.1f} days old. Run: make backup"
+        problem = Sentence("No backup is known. Run make backup, or archive the WAL.")
     else:
-        problem = ""
-    yield Diagnosis("backups", problem)
+        problem = Sentence(
+            "The newest backup is {days} days old. Run: make backup", days=f"{age:.1f}"
+        )
+    is_old = age is None or age > MAX_BACKUP_AGE_DAYS
+    yield _diagnosis(is_old, Sentence("backups"), problem)
     failing = _one(
         "SELECT last_failed_wal FROM pg_stat_archiver"
         " WHERE last_failed_time > coalesce(last_archived_time, '-infinity')"
     )
     yield _diagnosis(
         failing,
-        "the WAL archive",
-        f"PostgreSQL could not archive {failing}. The disk fills up until it can.",
+        Sentence("the WAL archive"),
+        Sentence(
+            "PostgreSQL could not archive {file}. The disk fills up until it can. "
+            "Check archive_command and the space of the archive.",
+            file=str(failing),
+        ),
         is_critical=True,
     )
 

@@ -1,12 +1,14 @@
 """Navigation: sections of the site and tabs of a study."""
 
+from html import unescape
 from typing import Final
+from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
 from django.template import RequestContext
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html, format_html_join, strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
@@ -70,9 +72,19 @@ def study_tab_links(study: Study, current: str) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def can_save_view(context: RequestContext) -> bool:
+def save_view_url(context: RequestContext, title: str = "") -> str:
+    """Return where to save this page as a view; "" if it cannot be saved.
+
+    ``title``, the suggested name, is HTML.
+    """
     request = context.get("request")
-    return request is not None and can_be_saved(request.path)
+    if request is None or not request.user.is_authenticated:
+        return ""
+    if not can_be_saved(request.path):
+        return ""
+    name = " ".join(unescape(strip_tags(title)).split())
+    query = urlencode({"name": name, "path": request.get_full_path()})
+    return f"{reverse('dashboard:saved-views')}?{query}"
 
 
 @register.simple_tag

@@ -120,12 +120,48 @@ def test_the_url_reproduces_the_view(chromium, site, visit):
         assert shared.get_by_label("Show in cells").input_value() == "overhead"
 
 
-def test_user_decides_a_flag(visit):
-    flag = Flag.objects.filter(severity="impossible").order_by("pk").first()
-    page = visit.open(f"/login/?next={STUDY}flags/")
+def sign_in(visit, address):
+    """Sign Carol in and open an address; return the page."""
+    page = visit.open(f"/login/?next={address}")
     page.get_by_label("Name").fill("carol")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    return page
+
+
+def test_operator_reads_on_the_status_page_what_to_do(visit):
+    page = sign_in(visit, "/account/")
+
+    page.get_by_role("link", name="Queue, backups, disk and failed work").click()
+
+    expect(page.locator("[data-summary]")).to_contain_text("attention")
+    expect(page.get_by_role("listitem").filter(has_text="Backups")).to_contain_text(
+        "Run make backup"
+    )
+    facts = page.locator(".facts")
+    for name in ("Version", "Uploads in the queue", "Failed work", "Disk"):
+        expect(facts).to_contain_text(name)
+    assert visit.errors == []
+
+
+def test_user_saves_a_view_and_finds_it_on_the_home_page(visit):
+    page = sign_in(visit, f"{COMPARE}?component=network")
+    page.get_by_label("Find rows").fill("write")
+    page.wait_for_url(re.compile("q=write"))
+
+    page.get_by_role("link", name="Save this view").click()
+    page.get_by_label("Name").fill("Network writes")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto(visit.url)
+    page.get_by_role("link", name="Network writes").click()
+
+    expect(page).to_have_url(re.compile(r"component=network.*q=write"))
+    assert visit.errors == []
+
+
+def test_user_decides_a_flag(visit):
+    flag = Flag.objects.filter(severity="impossible").order_by("pk").first()
+    page = sign_in(visit, f"{STUDY}flags/")
 
     shown = page.locator(f"#flag-{flag.pk}")
     shown.get_by_text("Review", exact=True).click()

@@ -13,7 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from benchmarks.collaboration.saved_views import visible_views
 from benchmarks.errors import BenchmarksError
+from benchmarks.labs.creation import operates_server
 from benchmarks.labs.member_sign_in_methods import (
     linked_account,
     list_second_factors,
@@ -24,7 +26,7 @@ from benchmarks.labs.members import end_sessions
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.routes import route
-from dashboard.kit.viewers import required_user, sign_in_required
+from dashboard.kit.viewers import required_user, sign_in_required, viewer_of
 from dashboard.pages.account import email_addresses, password_reset, second_factors
 from dashboard.pages.account.adapters import configured_provider
 from dashboard.pages.account.email_addresses import EmailAddressForm
@@ -111,6 +113,8 @@ def _account(
         "address": verified_address(person),
         "address_form": EmailAddressForm(),
         "factors": list_second_factors(person),
+        "views": visible_views(viewer_of(request), person),
+        "operates_server": operates_server(person),
         "memberships": memberships.select_related("lab").order_by("lab__name"),
     }
     return render(request, "account/account.html", context, status=status)

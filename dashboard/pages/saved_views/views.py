@@ -1,4 +1,4 @@
-"""Saved views: list, save and delete."""
+"""Saved views: list, save, rename and delete."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,9 +15,12 @@ from benchmarks.collaboration.saved_views import (
     find_view,
     may_change_view,
     save_view,
+    update_view,
     visible_views,
 )
+from benchmarks.errors import InvalidError
 from benchmarks.models import Lab, SavedView
+from dashboard import wording
 from dashboard.kit.forms import SingleLineField, submit_form
 from dashboard.kit.routes import action, form_page
 from dashboard.kit.viewers import (
@@ -38,11 +41,7 @@ class SavedViewForm(forms.Form):
         empty_label=gettext_lazy("Only me"),
         help_text=gettext_lazy("Members of the selected lab can see the view."),
     )
-    path = SingleLineField(
-        label=gettext_lazy("URL"),
-        max_length=4_000,
-        help_text=gettext_lazy("Paste the page's URL path, e.g. /compare/?machine=…"),
-    )
+    path = SingleLineField(max_length=4_000, widget=forms.HiddenInput)
 
     def __init__(self, request: HttpRequest, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -63,7 +62,9 @@ def show_saved_views(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("Saved %(name)s.") % {"name": view.name})
             return redirect("dashboard:saved-views")
     else:
-        form = SavedViewForm(request, initial={"path": _page_to_save(request)})
+        name = query_params(request).get("name", "").strip()[:100]
+        initial = {"path": _page_to_save(request), "name": name}
+        form = SavedViewForm(request, initial=initial)
     views = visible_views(viewer_of(request), person)
     shown = [(view, may_change_view(view, person)) for view in views]
     context = {"views": shown, "form": form}
@@ -84,12 +85,29 @@ def _page_to_save(request: HttpRequest) -> str:
     return address if can_be_saved(address) else ""
 
 
-def delete_saved_view(request: HttpRequest, view_id: int) -> HttpResponse:
-    """Delete a view of the user, or of a lab that the user may edit."""
+def _changeable_view(request: HttpRequest, view_id: int) -> SavedView:
+    """Return a view of the user, or of a lab that the user may edit; or raise 404."""
     person = required_user(request)
     view = find_view(viewer_of(request), view_id, person)
     if not may_change_view(view, person):
-        raise Http404("It is not yours to delete.")
+        raise Http404("It is not yours to change.")
+    return view
+
+
+def rename_saved_view(request: HttpRequest, view_id: int) -> HttpResponse:
+    view = _changeable_view(request, view_id)
+    name = request.POST.get("name", "")
+    try:
+        update_view(view=view, name=name, person=required_user(request))
+    except InvalidError as error:
+        messages.error(request, wording.translate_text(error.sentence))
+    else:
+        messages.success(request, _("Renamed to %(name)s.") % {"name": view.name})
+    return redirect("dashboard:saved-views")
+
+
+def delete_saved_view(request: HttpRequest, view_id: int) -> HttpResponse:
+    view = _changeable_view(request, view_id)
     view.delete()
     messages.success(request, _("Deleted %(name)s.") % {"name": view.name})
     return redirect(current_page_url(request))
@@ -102,5 +120,6 @@ urlpatterns = [
         "saved-views",
         example_urls=("?path=/compare/",),
     ),
+    action("saved-views/<int:view_id>/rename/", rename_saved_view, "rename-view"),
     action("saved-views/<int:view_id>/delete/", delete_saved_view, "delete-view"),
 ]

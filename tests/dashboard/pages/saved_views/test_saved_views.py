@@ -1,5 +1,8 @@
 """Saved views of users and labs: their page, the home page and the API."""
 
+import re
+from html import unescape
+
 import pytest
 from django.contrib.auth import get_user_model
 
@@ -29,6 +32,11 @@ def save(client, name="Integer", address=WORK, lab="", **headers):
         ("/evidence/question/?hypervisor=Xen&work=disk-sequential-read", True),
         ("/studies/alpha-lab/study/", True),
         ("/studies/alpha-lab/study/compare/?pin=4", True),
+        ("/?work=cpu-integer&machine=one", True),
+        ("/search/?q=xen", True),
+        ("/settings/?hypervisor=KVM", True),
+        ("/work/databases/", True),
+        ("/workers/", False),
         ("//evil.example/compare/", False),
         ("https://evil.example/compare/", False),
         ("javascript:alert(1)", False),
@@ -59,8 +67,53 @@ def test_referring_page_is_offered(carol):
 def test_pages_link_to_saving_for_signed_in_users(client, text, person):
     assert "Save this view" not in text("/compare/")
     client.force_login(person)
-    assert "?path=%2Fcompare%2F%3Fhost%3Dall" in text("/compare/?host=all")
+    assert "path=%2Fcompare%2F%3Fhost%3Dall" in text("/compare/?host=all")
+    assert "path=%2Fsearch%2F%3Fq%3Dxen" in text("/search/?q=xen")
+    assert "path=%2Fsettings%2F" in text("/settings/")
     assert "Save this view" not in text("/glossary/")
+
+
+def test_name_of_the_page_is_suggested(carol, text):
+    page = text("/evidence/?doubtful=exclude")
+    link = re.search(r'href="([^"]+)"[^>]*>Save this view', page)
+
+    form = text(unescape(link[1]))
+
+    title = re.search("<title>(.*) · Virtlab", page)[1]
+    assert f'value="{title}"' in form
+    assert 'name="path" value="/evidence/?doubtful=exclude"' in form
+
+
+def test_nobody_needs_to_type_an_address(carol, text):
+    assert 'name="path"' not in text(PAGE)
+    save(carol, address="/nonsense/")
+    assert "Only pages that show data" in save(carol, address="/nonsense/").text
+
+
+def test_owner_and_editors_rename_view(client, person, lab):
+    view = save_view(name="Ours", path=WORK, person=person, lab=lab)
+    save_view(name="Other", path=WORK, person=person, lab=lab)
+    dora = get_user_model().objects.create_user("dora")
+    Membership.objects.create(lab=lab, user=dora, role="viewer")
+
+    def rename(name):
+        found = client.post(f"{PAGE}{view.pk}/rename/", {"name": name}, follow=True)
+        view.refresh_from_db()
+        return found
+
+    client.force_login(dora)
+    assert (rename("Hers").status_code, view.name) == (404, "Ours")
+    client.force_login(person)
+    assert "Renamed to Better." in rename("Better").text
+    assert (view.name, view.path) == ("Better", WORK)
+    assert "Another view already has this name." in rename("Other").text
+    assert view.name == "Better"
+
+
+def test_views_are_listed_in_the_account(carol, text):
+    save(carol)
+
+    assert 'href="/compare/?work=cpu-integer&amp;host=all"' in text("/account/")
 
 
 def test_view_is_listed_on_home_page(carol, text):
