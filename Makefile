@@ -133,6 +133,11 @@ test-tex: dev ## compile exported LaTeX with a real TeX in journal classes
 test-metafor: dev ## compare pooled evidence with the R package metafor
 	$(PYTEST) -m metafor tests/benchmarks/analysis $(ARGS)
 
+# Debian: apt-get install --no-install-recommends r-base-core
+.PHONY: test-readers
+test-readers: dev ## read the data of a server in one line with R and DuckDB
+	$(PYTEST) -m readers tests/client $(ARGS)
+
 # Debian: apt-get install --no-install-recommends prometheus
 .PHONY: test-prometheus
 test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a running Virtlab

@@ -3,7 +3,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 
 from benchmarks.monitoring import exposition, gauges
-from config import agent_downloads
+from config import agent_downloads, client_download
 from dashboard.pages.account import sign_in
 from dashboard.urls import redirect_patterns
 
@@ -26,6 +26,7 @@ urlpatterns = [
     path("metrics", show_metrics, name="metrics"),
     path("api/v1/", include("api.urls")),
     *agent_downloads.urlpatterns,
+    *client_download.urlpatterns,
     path("", include("dashboard.urls")),
     # Names that allauth expects.
     path("login/", sign_in.SignInView.as_view(), name="account_login"),

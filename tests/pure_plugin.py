@@ -14,6 +14,7 @@ MARKS = (
     "django_db",
     "metafor",
     "packages",
+    "readers",
     "product",
     "browser",
     "citus",

@@ -157,16 +157,16 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
     if target is None:
         return (
             _(
-                "%(vms)s in parallel take %(slowdown)s times as long as one VM "
-                "alone; the target for the number of cores is unknown."
+                "%(vms)s together take %(slowdown)s times as long as one VM alone. "
+                "How much of that sharing cores explains is unknown."
             )
             % values
         )
     text = _(
-        "%(vms)s in parallel take %(slowdown)s times as long as one VM alone. The "
-        "target on %(cores)s cores is %(allowed)s times, so they take %(ratio)s "
-        "times the target."
-    ) % {
+        "%(vms)s together take %(slowdown)s times as long as one VM alone. Sharing "
+        "%(cores)s cores explains %(allowed)s times; they take %(ratio)s times that."
+    )
+    return text % {
         **values,
         "cores": worst.physical_cores,
         # If each VM has a core, no slowdown is expected (docs/method.md).
@@ -175,14 +175,6 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
         ),
         "ratio": formatting.ratio(target.ideal_ratio),
     }
-    if target.full_load_ratio is None:
-        return text
-    full_load = _(
-        "They take %(ratio)s times the target of the LMU studies, which is based on "
-        "as many VMs as cores."
-    )
-    full_load %= {"ratio": formatting.ratio(target.full_load_ratio)}
-    return f"{text} {full_load}"
 
 
 def _rate_summary(coruns: Sequence[CoRunResult], vms: str) -> str:

@@ -32,23 +32,19 @@ def energy_summary(table: EnergyTable, names: Mapping[int, str]) -> str:
         ) % {"percent": _percent(over)}
     else:
         text = _overrun_range(overruns[0], overruns[-1])
-    sentences = [text]
-
     reversals = [
         _reversal(system, table, names)
         for system in table.systems
         if system.contradicts_total
     ]
+    sentences = []
     if len(systems) > 1 and reversals:
         sentences += reversals
     elif len(systems) > 1:
         by_total = sorted(systems, key=lambda system: system.meter_total_j)
         by_work = sorted(systems, key=lambda system: system.energy_j or 0.0)
         sentences.append(
-            _(
-                "The ranking by the printed totals and the ranking by the energy of "
-                "the work are the same."
-            )
+            _("The printed totals rank the systems as the energy of the work does.")
             if by_total == by_work
             else _(
                 "The printed totals and the energy of the work agree on which "
@@ -56,6 +52,7 @@ def energy_summary(table: EnergyTable, names: Mapping[int, str]) -> str:
                 "of the systems differs."
             )
         )
+    sentences.append(text)
     if missing_count := len(table.systems) - len(systems):
         text = ngettext(
             "For %(n)s more system, the duration of the work is not reported.",
@@ -87,9 +84,8 @@ def _reversal(
     system: SystemEnergy, table: EnergyTable, names: Mapping[int, str]
 ) -> str:
     text = _(
-        "By the printed totals, “%(system)s” takes %(printed)s energy than "
-        "“%(reference)s”. The work itself took %(work)s energy: the conclusion is "
-        "reversed."
+        "“%(system)s” took %(work)s energy for the work than “%(reference)s”, although "
+        "the printed totals say %(printed)s: the conclusion is reversed."
     ) % {
         "system": names[system.system.pk],
         "reference": names[table.reference.pk],

@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import urllib.request
 import venv
 import zipfile
 from datetime import timedelta
 from functools import partial
+from html import unescape
 
 import pytest
 
@@ -23,6 +26,7 @@ from tests.upload_documents import network_run
 pytestmark = pytest.mark.django_db
 
 open_run = partial(network_run, host="alpha", study="open")
+DUCKDB = ("duckdb==1.5.5", "duckdb-extension-httpfs==1.5.5")
 PANDAS = "class DataFrame(list):\n    pass\n"
 
 
@@ -81,6 +85,69 @@ def evaluate(python, site):
         return json.loads(done.stdout)
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def lines(site):
+    """Return the lines of the data page that install the client and read a study."""
+    with urllib.request.urlopen(f"{site[0]}/data/?study=alpha-lab/open") as page:
+        found = re.findall(
+            'aria-label="([^"]+)"><code>(.*?)</code>', page.read().decode()
+        )
+    return {name: unescape(line) for name, line in found}
+
+
+def test_client_is_installed_from_the_server_and_reads_in_one_line(lines, tmp_path):
+    venv.create(tmp_path / "venv", with_pip=False)
+    made = str(tmp_path / "venv" / "bin" / "python")
+    program, *arguments = lines["Installation of the client"].split()
+    assert program == "pip"
+    pip = [sys.executable, "-m", "pip", "--python", made, *arguments]
+    subprocess.run([*pip, "--no-index"], check=True)
+
+    line = f"{lines['Python']}; print(len(cells))"
+
+    assert subprocess.check_output([made, "-c", line], text=True) == "2\n"
+
+
+def test_pandas_reads_in_one_line(lines):
+    line = f"{lines['pandas']}; print(len(cells))"
+
+    assert subprocess.check_output([sys.executable, "-c", line], text=True) == "2\n"
+
+
+@pytest.mark.readers
+def test_r_reads_in_one_line(lines):
+    line = f"{lines['R']}; cat(nrow(cells), mean(cells$mean))"
+
+    shown = subprocess.check_output(["Rscript", "--vanilla", "-e", line], text=True)
+    assert shown == "2 39.485"
+
+
+@pytest.mark.readers
+def test_duckdb_reads_in_one_line(lines, tmp_path):
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tmp_path)]
+    subprocess.run([*pip, *DUCKDB], check=True)
+    program = f"""if True:
+        import duckdb, pathlib
+        # DuckDB would download this extension by itself.
+        (extension,) = pathlib.Path({str(tmp_path)!r}).rglob("httpfs.duckdb_extension")
+        duckdb.sql(f"INSTALL '{{extension}}'")
+        duckdb.sql({lines["DuckDB"]!r})
+        print(duckdb.sql("SELECT count(*), sum(mean) FROM cells").fetchall())
+    """
+
+    shown = subprocess.check_output(
+        [sys.executable, "-c", program],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(tmp_path),
+            "HOME": str(tmp_path),
+        },
+        text=True,
+    )
+
+    assert shown == "[(2, 78.97)]\n"
 
 
 def test_wheel_contains_the_agents_client(wheel):

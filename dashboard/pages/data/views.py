@@ -120,17 +120,33 @@ def show_data(request: HttpRequest) -> HttpResponse:
     ]
     arguments = f'"{study.slug}", ' if study else ""
     arguments += f'server="{request.build_absolute_uri("/").rstrip("/")}"'
-    address = reverse("api:data-file", args=["cells", "csv"]) + tail
-    csv = request.build_absolute_uri(address)
     context = {
         "form": form,
         "study": study,
         "tables": tables,
         "is_narrowed": bool(given),
-        "in_python": f"import virtlab\ncells = virtlab.read_cells({arguments})",
-        "in_r": f'cells <- read.csv("{csv}")',
+        "install": f"pip install {request.build_absolute_uri(reverse('client'))}",
+        "programs": program_lines(request, arguments, tail),
     }
     return render(request, "data/data.html", context)
+
+
+def program_lines(
+    request: HttpRequest, arguments: str, tail: str
+) -> list[tuple[str, str]]:
+    """Return the names of programs, and the line that reads all results in each."""
+
+    def address(file_format: str) -> str:
+        path = reverse("api:data-file", args=["cells", file_format])
+        return request.build_absolute_uri(path + tail)
+
+    parquet = address("parquet")
+    return [
+        ("Python", f"import virtlab; cells = virtlab.read_cells({arguments})"),
+        ("pandas", f'import pandas as pd; cells = pd.read_parquet("{parquet}")'),
+        ("R", f'cells <- read.csv("{address("csv")}")'),
+        ("DuckDB", f"CREATE TABLE cells AS FROM read_parquet('{parquet}');"),
+    ]
 
 
 urlpatterns = [

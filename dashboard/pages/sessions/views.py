@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.errors import InvalidError
 from benchmarks.models import Run, Session
@@ -18,6 +18,7 @@ from benchmarks.studies.session_corrections import correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 from benchmarks.uploads.run_queries import listed_runs
 from dashboard import wording
+from dashboard.kit import formatting
 from dashboard.kit.page_cache import PageContent, cached_study_page
 from dashboard.kit.routes import MULTI_DAY_STUDY, Tab, action, page
 from dashboard.kit.url_parts import STUDY_PATH, parse_id
@@ -33,6 +34,41 @@ from dashboard.kit.viewers import (
 WITHOUT_START = "none"
 SESSIONS_SHOWN = 300
 RUNS_SHOWN = 200
+
+
+def sessions_answer(
+    sessions: Sequence[Session], untimed_count: int, has_more: bool = False
+) -> str:
+    """Return what the sessions of a study mean for its verdicts; "" without runs."""
+    if has_more:
+        return _("The runs were made in more than %(n)s sessions.") % {
+            "n": formatting.number(len(sessions))
+        }
+    count = sum(session.counted_with_id is None for session in sessions)
+    if count > 1:
+        hosts = len({session.host_id for session in sessions})
+        text = ngettext(
+            "The runs were made in %(n)s separate sessions on %(hosts)s machine. A "
+            "result measured in several of them has a verdict that also holds on "
+            "other days.",
+            "The runs were made in %(n)s separate sessions on %(hosts)s machines. A "
+            "result measured in several of them has a verdict that also holds on "
+            "other days.",
+            hosts,
+        )
+        values = {"n": formatting.number(count), "hosts": formatting.number(hosts)}
+        return text % values
+    if count:
+        return _(
+            "All runs with a start time count as one session. Verdicts hold for that "
+            "session, and may differ on another day."
+        )
+    if untimed_count:
+        return _(
+            "The uploads do not state when their runs started, so all runs count as "
+            "one session. How results differ between days is unknown."
+        )
+    return ""
 
 
 @cached_study_page
@@ -53,10 +89,12 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
         shown_runs = list(runs.order_by("started_at", "pk")[: RUNS_SHOWN + 1])
     systems = [*measured_systems(study), *(run.system for run in shown_runs)]
     is_missing = bool(session_id) and session_id != WITHOUT_START and opened is None
+    untimed_count, has_more = untimed.count(), len(sessions) > SESSIONS_SHOWN
     page = {
+        "answer": sessions_answer(sessions[:SESSIONS_SHOWN], untimed_count, has_more),
         "sessions": sessions[:SESSIONS_SHOWN],
-        "has_more": len(sessions) > SESSIONS_SHOWN,
-        "unknown": untimed.count(),
+        "has_more": has_more,
+        "unknown": untimed_count,
         "opened": opened,
         "is_unknown_opened": session_id == WITHOUT_START,
         "is_opened": opened is not None or session_id == WITHOUT_START,

@@ -245,7 +245,7 @@ def time_sentences(trend: Trend) -> Iterator[str]:
             text = _dated_points(counts[-1])
             if counts[1:]:
                 text = _("%(least)s to %(runs)s") % {"least": counts[0], "runs": text}
-            systems = _("All %(n)s systems (%(runs)s each)") % {
+            systems = _("all %(n)s systems (%(runs)s each)") % {
                 "n": len(same_reason),
                 "runs": text,
             }
@@ -260,13 +260,13 @@ def time_sentences(trend: Trend) -> Iterator[str]:
 
 def _reason_without_change(series: TrendSeries) -> str:
     if series.changes is not None:
-        return _("%(systems)s: no significant change.")
+        return _("No significant change: %(systems)s.")
     if len(series.runs_of_days) < MIN_POINTS:
         return _(
-            "%(systems)s: too few points for change-point detection, which needs "
-            "%(least)s."
+            "No change can be detected yet, because this needs %(least)s points: "
+            "%(systems)s."
         )
-    return _("%(systems)s: no change-point detection because some values are 0.")
+    return _("No change can be detected, because some values are 0: %(systems)s.")
 
 
 def change_sentence(

@@ -187,7 +187,7 @@ def test_cpu_work_has_both_targets(client, load_study):
     assert [trace["type"] for trace in plotly_figure(targets.chart)["data"]] == [
         "bar"
     ] + ["scatter"] * 3
-    assert "3 VMs in parallel take 2.005 times as long" in answer_of(page)
+    assert "3 VMs together take 2.005 times as long" in answer_of(page)
 
 
 def test_incomplete_total_is_not_drawn(client, load_study):
@@ -238,7 +238,7 @@ def test_times_without_target_are_shown(client, load_study):
 
     page = client.get("/studies/alpha-lab/heidelberg-2007-xen/co-runs/")
 
-    assert "4 VMs in parallel take 2.025 times as long" in answer_of(page)
+    assert "4 VMs together take 2.025 times as long" in answer_of(page)
     assert "unknown" in answer_of(page)
     bars = plotly_figure(drawing(page, "times").chart)["data"]
     assert [bar["x"] for bar in bars] == [[200, 405], [200, 200]]

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.models import Membership, Run, Session
 from benchmarks.studies import checking
+from dashboard.pages.sessions.views import sessions_answer
 from tests.benchmarks.studies.test_sessions import at, session_names
 
 PAGE = "/studies/alpha-lab/study/sessions/"
@@ -130,3 +131,25 @@ def test_run_page_links_to_session(text, three):
 
     assert f'href="{PAGE}?session={run.session_id}"' in page
     assert "2021-05-03 08:00" in page
+
+
+@pytest.mark.parametrize(
+    ("hosts", "joined", "untimed", "words"),
+    [
+        ([1, 1], [None, None], 0, "2 separate sessions on 1 machine"),
+        ([1, 2], [None, None], 0, "2 separate sessions on 2 machines"),
+        ([1, 1], [None, 7], 0, "count as one session"),
+        ([], [], 5, "do not state when"),
+        ([], [], 0, ""),
+    ],
+)
+def test_answer_says_how_far_verdicts_hold(hosts, joined, untimed, words):
+    sessions = [
+        Session(host_id=host, counted_with_id=other)
+        for host, other in zip(hosts, joined, strict=True)
+    ]
+
+    answer = sessions_answer(sessions, untimed)
+
+    assert words in answer
+    assert bool(answer) == bool(words)
