@@ -229,6 +229,32 @@ def test_engineer_gets_the_answer_for_databases_in_one_step(visit):
     assert visit.errors == []
 
 
+def test_manager_reads_the_answer_and_its_strength_without_a_click(visit):
+    page = visit.open("/")
+
+    answer = page.locator(".answer-sentence")
+    expect(answer).to_contain_text(re.compile("reaches .*% of bare-metal speed"))
+    expect(answer).to_contain_text(re.compile("evidence", re.IGNORECASE))
+    page.locator(".answer-row").filter(has_text="%").first.click()
+
+    expect(page.locator("h1")).to_contain_text("VMware ESXi")
+    assert visit.errors == []
+
+
+def test_reviewer_gets_from_a_number_to_its_printed_source_in_two_clicks(visit):
+    cell = Cell.objects.filter(efficiency__state="paired", n=1).order_by("pk").first()
+    page = visit.open(COMPARE)
+
+    page.locator(f'a[href$="/cells/{cell.pk}/"]').click()
+    place = page.locator("details.reading summary").first
+    expect(place).to_contain_text("Lemberger 2010, Ergebnisse: ")
+    place.click()
+
+    number = f"{cell.mean:g}"
+    expect(page.locator("details.reading").first).to_contain_text(number)
+    assert visit.errors == []
+
+
 def test_home_page_has_few_tab_stops(visit):
     page = visit.open("/")
 

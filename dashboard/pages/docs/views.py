@@ -194,7 +194,10 @@ def _table_begins(
 
 
 def show_glossary(request: HttpRequest) -> HttpResponse:
-    return render(request, "docs/glossary.html", {"chapters": GLOSSARY})
+    terms = [term for chapter in GLOSSARY for term in chapter.terms]
+    terms.sort(key=lambda term: str(term.term).casefold())
+    context = {"chapters": GLOSSARY, "terms": terms}
+    return render(request, "docs/glossary.html", context)
 
 
 urlpatterns = [
