@@ -1,6 +1,7 @@
 """The example for CI builds, run with the client's wheel against a live server."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from django.db import connection
 
 from benchmarks.labs.tokens import issue_token
@@ -42,6 +44,16 @@ def site(django_db_setup, django_db_blocker):
         _, token = issue_token(agent=agent, **dict.fromkeys(scopes, True))
         with served_studies.served() as address:
             yield address, token
+
+
+def test_workflow_has_the_current_wheel_and_the_options_of_the_script():
+    workflow = yaml.safe_load(EXAMPLE.with_name("guest-regression.yml").read_text())
+
+    install, run = (step["run"] for step in workflow["jobs"]["compare"]["steps"][1:])
+    assert install.endswith(build.wheel_name((ROOT / "VERSION").read_text().strip()))
+    used = set(re.findall(r" --(\w+) [^ ]", run))
+    assert used <= set(re.findall(r'"-{0,2}(\w+)"', EXAMPLE.read_text()))
+    assert str(EXAMPLE.relative_to(ROOT)) in run
 
 
 def process_until_ended(program):
