@@ -24,12 +24,20 @@ def short_names(first: System, second: System) -> tuple[str, str]:
     for name in (version, lambda system: system.platform, wording.system_name):
         names = name(first), name(second)
         if names[0] != names[1]:
-            return names
+            return _distinctive_parts(*names)
     hosts = (
         f"{names[0]}, {first.host.title or first.host.slug}",
         f"{names[1]}, {second.host.title or second.host.slug}",
     )
     return hosts if hosts[0] != hosts[1] else names
+
+
+def _distinctive_parts(first: str, second: str) -> tuple[str, str]:
+    """Return the parts that differ, if both names have one."""
+    parts = first.split(", "), second.split(", ")
+    own = [part for part in parts[0] if part not in parts[1]]
+    other = [part for part in parts[1] if part not in parts[0]]
+    return (", ".join(own), ", ".join(other)) if own and other else (first, second)
 
 
 def pair_sentence(

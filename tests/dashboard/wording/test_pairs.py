@@ -19,6 +19,10 @@ def test_names_are_as_short_as_possible():
         "Xen 3.3 full",
         "Xen 3.3 paravirtual",
     )
+    on, off = system(), system()
+    on.options, off.options = {"hw_virt": "on"}, {"hw_virt": "off"}
+    on.guest_os = off.guest_os = "Ubuntu 9.04"
+    assert short_names(on, off) == ("AMD-V / VT-x on", "AMD-V / VT-x off")
     assert short_names(system(), system(host="beta"))[1].endswith(", beta")
 
 
