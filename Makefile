@@ -110,7 +110,7 @@ test-probe: dev ## run the probe over a real SSH server, and the Windows probe i
 test-windows: dev ## run the Windows agent in wine
 	$(PYTEST) -n0 -m wine tests/agents/windows $(ARGS)
 
-# Debian: apt-get install --no-install-recommends mmdebstrap rpm systemd
+# Debian: apt-get install --no-install-recommends mmdebstrap rpm minisign systemd
 .PHONY: test-packages
 test-packages: dev ## install and remove the agent's packages in a new Debian (needs root; ARGS="-k tools": only read them)
 	$(PYTEST) -n0 -m packages --timeout=1200 tests/agents/packages $(ARGS)

@@ -516,8 +516,11 @@ def _error_text(error: Exception) -> str:
     is_disconnect = isinstance(error, ConnectionError)
     if isinstance(error, http.client.BadStatusLine) and not is_disconnect:
         return "the response is not HTTP: %s" % str(error).strip()[:80]
-    text = getattr(error, "strerror", None) or str(error)
-    return str(text or type(error).__name__)
+    text = str(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    # Without importing ssl, which a Python may lack.
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        text += ". For a private authority, set SSL_CERT_FILE to its certificate."
+    return text
 
 
 def batches(

@@ -13,9 +13,10 @@ find the invalid run.
 """
 
 import json
+import re
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from agents import errors
+from agents import VERSION, errors
 from agents.client import (
     NOT_VIRTLAB,
     Client,
@@ -279,6 +280,17 @@ def check_server(client: Client) -> Dict[str, Any]:
     if "status" not in health or "version" not in health:
         raise ServerUnavailableError("%s is not a Virtlab server." % client.url)
     return health
+
+
+def update_advice(server_version: str) -> str:
+    """Return advice if the server has a newer version than this agent, or ""."""
+    newer, own = (re.findall(r"[0-9]+", v)[:3] for v in (server_version, VERSION))
+    if list(map(int, newer)) <= list(map(int, own)):
+        return ""
+    return "The server has version %s, this agent is %s: download it from /agent/." % (
+        server_version,
+        VERSION,
+    )
 
 
 def check_token(client: Client) -> None:

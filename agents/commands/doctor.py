@@ -20,7 +20,12 @@ from agents.detection.layers import detect_layers
 from agents.errors import AgentError
 from agents.files import remove_if_exists, write_durably
 from agents.measuring.command_lines import PROGRAMS
-from agents.spool_delivery import ALMOST_FULL, check_server, check_token
+from agents.spool_delivery import (
+    ALMOST_FULL,
+    check_server,
+    check_token,
+    update_advice,
+)
 from agents.timing.time_client import (
     OFFSET_LIMIT_US,
     TimeServerError,
@@ -133,6 +138,9 @@ def _server() -> Iterator[CheckResult]:
         summary = (enrolment.server, health["version"], health["status"])
         state = OK if health["status"] == "ok" else NOTE
         yield CheckResult(state, "server", "%s, Virtlab %s, %s" % summary)
+        advice = update_advice(health["version"])
+        if advice:
+            yield CheckResult(NOTE, "version", advice)
         check_token(client)
         yield CheckResult(OK, "token", "may upload")
     except AgentError as error:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client, token_error
-    from agents.spool_delivery import check_server, check_token
+    from agents.spool_delivery import check_server, check_token, update_advice
 
     server = options.server.rstrip("/")
     if not is_server_url(server):
@@ -85,7 +85,10 @@ def run(options: argparse.Namespace) -> int:
             "Warning: %s is not https, so others on the network can read the token."
             % server
         )
-    console.message("Virtlab %s responds." % check_server(client)["version"])
+    version = check_server(client)["version"]
+    console.message(
+        ("Virtlab %s responds. %s" % (version, update_advice(version))).rstrip()
+    )
     check_token(client)
     if enrolment.study:
         _require_study(client, enrolment.study, options.make_study, console)

@@ -7,6 +7,7 @@ import pytest
 
 from agents.commands import doctor as checkup
 from agents.local_state import Enrolment, open_spool, save_enrolment
+from agents.spool_delivery import update_advice
 from tests.agents.packed_agent import TOKEN, problem
 
 
@@ -28,6 +29,16 @@ def test_all_checks_pass(doctor, enrolled, server):
     assert results["server"]["state"] == results["token"]["state"] == "ok"
     assert "Virtlab 1.0" in results["server"]["sentence"]
     assert {"python", "folder", "spool", "clock", "platform", "tools"} <= set(results)
+
+
+@pytest.mark.parametrize(
+    ("server_version", "is_newer"),
+    [("0.1.0", False), ("0.0.9", False), ("0.2.0", True), ("1.0", True), ("x", False)],
+)
+def test_newer_server_gives_advice(monkeypatch, server_version, is_newer):
+    monkeypatch.setattr("agents.spool_delivery.VERSION", "0.1.0")
+
+    assert bool(update_advice(server_version)) == is_newer
 
 
 def test_output_is_readable_text(call, enrolled):

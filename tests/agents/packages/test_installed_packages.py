@@ -14,6 +14,7 @@ import pytest
 from agents import build
 from agents.packages import contents, wheel
 from agents.packages.build import main
+from benchmarks import agent_signatures
 
 pytestmark = pytest.mark.packages
 
@@ -33,16 +34,20 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
+def debian_root(tmp_path_factory):
     """Return a root folder of Debian, from mmdebstrap or $DEBIAN_ROOT."""
     root = os.environ.get("DEBIAN_ROOT")
-    if root:
-        return root
-    root = str(tmp_path_factory.mktemp("debian") / "root")
-    include = f"--include={PACKAGES}"
-    run("mmdebstrap", "--variant=minbase", include, "bookworm", root, timeout=900)
+    if not root:
+        root = str(tmp_path_factory.mktemp("debian") / "root")
+        include = f"--include={PACKAGES}"
+        run("mmdebstrap", "--variant=minbase", include, "bookworm", root, timeout=900)
+        os.environ["DEBIAN_ROOT"] = root
     return root
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return debian_root(tmp_path_factory)
 
 
 @pytest.fixture
@@ -158,6 +163,17 @@ def test_units_are_valid_and_expose_little(root):
         words = ("security", "--offline=true", f"--threshold={int(most * 10)}")
         rated = run("systemd-analyze", *words, path)
         assert "exposure level" in rated.stdout
+
+
+def test_minisign_tools_verify_a_download(folder, settings):
+    key = folder / "server.pub"
+    key.write_text(agent_signatures.public_key_file())
+    for name in (build.NAME, contents.DEB_NAME, contents.RPM_NAME):
+        path = folder / name
+        signature = agent_signatures.signature_file(name, path.read_bytes())
+        path.with_name(f"{name}.minisig").write_text(signature)
+        said = run("minisign", "-Vm", str(path), "-p", str(key)).stdout
+        assert f"file:{name} " in said
 
 
 # The short form: -k tools
