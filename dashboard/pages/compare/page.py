@@ -70,7 +70,7 @@ class ComparisonPage:
     metric_count: int
     """The number of metrics, primary or not."""
     clock_faults: Mapping[int, str]
-    """What is wrong with the clocks of cells."""
+    """Problems of the clocks of cells."""
 
     @cached_property
     def _found_table(self) -> ComparisonTable:
