@@ -252,6 +252,7 @@ class RunFact:
     host_cores: int | None = None
 
     tool: str
+    tool_version: str = ""
     scenario: str = "single"
     vms: int | None = None
     slot: str = ""

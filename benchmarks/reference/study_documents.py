@@ -69,6 +69,7 @@ TRIAL_TABLE: Final = "Intel LINPACK"
 DEVIATION_PATTERN: Final = re.compile(
     r"mean of \d+ runs, .*(?:standard deviation|RMS) ([\d.]+)"
 )
+VERSION_PATTERN: Final = re.compile(r"\bfio-(\d[\w.]*)")
 START_PATTERN: Final = re.compile(r"started ([^;]+)")
 # Formats of times in the raw logs, and time zones of studies that print none.
 TIME_FORMATS: Final = (
@@ -209,7 +210,7 @@ def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, An
             document=row.document,
             table=row.table,
             note=row.note,
-            tool_version=row.parameters.get("version"),
+            tool_version=row.parameters.get("version") or _noted_version(row),
             **failure_fields(
                 row.note, row.parameters, is_without_work=_is_without_work(members)
             ),
@@ -285,6 +286,12 @@ def _started_at(study: str, row: ReferenceRow) -> str | None:
                 moment = moment.replace(tzinfo=ZONES[study])
             return moment.isoformat()
     raise ValueError(f'"{match[1]}" is not a known time')
+
+
+def _noted_version(row: ReferenceRow) -> str:
+    """Return the version of the tool that a note states; "" if none."""
+    version = VERSION_PATTERN.search(row.note)
+    return version[1] if version and row.tool == "fio" else ""
 
 
 def _facts(row: ReferenceRow, varied: Varied) -> dict[str, Any]:

@@ -280,6 +280,7 @@ def _run_facts(
             system=run.system_id,
             **system_facts,
             tool=run.tool,
+            tool_version=run.tool_version,
             scenario=run.scenario,
             vms=run.vms,
             slot=run.slot,

@@ -150,6 +150,7 @@ def _run_fact(run: Document, samples: Sequence[Document]) -> RunFact:
         is_native=system["hypervisor"] == "native",
         vcpus=system.get("vcpus"),
         tool=_tool_name(run["tool"]),
+        tool_version=run.get("tool_version", ""),
         corun=run.get("corun", ""),
         document=run.get("document", ""),
         table=run.get("table", ""),
