@@ -5,8 +5,9 @@
 
 The columns ``metric`` and ``value`` are required. ``unit`` defaults to the declared
 unit. Lines with the same ``run`` belong to one run, in which ``repetition`` counts.
-Every other column is a parameter. JSON is a list of sample objects as in uploads, with
-the parameters in ``parameters``.
+``runs`` and ``standard_deviation`` describe a published mean. Every other column is a
+parameter. JSON is a list of sample objects as in uploads, with the parameters in
+``parameters``.
 
 A table without the columns ``metric`` and ``value`` may have a column for each metric
 and a line for each run::
@@ -34,11 +35,22 @@ from benchmarks.parsing.decoding import (
 )
 from benchmarks.parsing.parser_toolkit import MAX_RUNS, LineError
 from benchmarks.parsing.run_extraction import ExtractedRun
-from benchmarks.parsing.tool import Reading, Tool, check_value, normalize_name
+from benchmarks.parsing.tool import (
+    STANDARD_DEVIATION,
+    SUMMARIZED_RUNS,
+    Reading,
+    Tool,
+    check_value,
+    normalize_name,
+)
 from benchmarks.sentences import Sentence
 
 REQUIRED_COLUMNS: Final = ("metric", "value")
-ALLOWED_COLUMNS: Final = (*REQUIRED_COLUMNS, "unit", "run", "repetition")
+SUMMARY_COLUMNS: Final = (SUMMARIZED_RUNS, STANDARD_DEVIATION)
+ALLOWED_COLUMNS: Final = (
+    *(*REQUIRED_COLUMNS, "unit", "run", "repetition"),
+    *SUMMARY_COLUMNS,
+)
 SEPARATORS: Final = ",;\t"
 MAX_SAMPLES_A_RUN: Final = 10_000
 
@@ -241,13 +253,23 @@ def _row(fields: dict[str, str], has_comma: bool, line: int, shown_line: str) ->
     if "unit" in fields:
         sample["unit"] = fields.pop("unit")
     if repetition:
-        count = _number(repetition, line, shown_line)
-        if count != int(count) or not 1 <= count < 2**31:
-            why = Sentence("the repetition must be a whole number: 1, 2, 3.")
-            raise LineError(line, shown_line, why)
-        sample["repetition"] = int(count)
+        why = Sentence("the repetition must be a whole number: 1, 2, 3.")
+        sample["repetition"] = _whole_number(repetition, line, shown_line, why)
+    if runs := fields.pop(SUMMARIZED_RUNS, ""):
+        why = Sentence("runs, the number of runs, must be a whole number: 1, 2, 3.")
+        sample[SUMMARIZED_RUNS] = _whole_number(runs, line, shown_line, why)
+    if deviation := fields.pop(STANDARD_DEVIATION, ""):
+        text = replace_decimal_commas(deviation) if has_comma else deviation
+        sample[STANDARD_DEVIATION] = _number(text, line, shown_line)
     sample["parameters"] = {name: cell for name, cell in fields.items() if cell}
     return _Row(run, sample, line)
+
+
+def _whole_number(text: str, line: int, shown_line: str, why: str) -> int:
+    count = _number(text, line, shown_line)
+    if count != int(count) or not 1 <= count < 2**31:
+        raise LineError(line, shown_line, why)
+    return int(count)
 
 
 def _number(text: str, line: int, shown_line: str) -> float:
@@ -303,6 +325,10 @@ def _wide_objects(document: Any, tool: Tool) -> list[_Row]:
     return rows
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 1 <= value < 2**31
+
+
 def _shape_problem(sample: Any) -> str:
     if not isinstance(sample, dict):
         return Sentence("this is not an object.")
@@ -320,10 +346,13 @@ def _shape_problem(sample: Any) -> str:
         return Sentence("the value is not a number.")
     if not isinstance(sample.get("unit", ""), str):
         return Sentence("the unit is not text.")
-    if isinstance(repetition, bool) or not isinstance(repetition, int):
+    if not _is_count(repetition):
         return Sentence("the repetition must be a whole number: 1, 2, 3.")
-    if not 1 <= repetition < 2**31:
-        return Sentence("the repetition must be a whole number: 1, 2, 3.")
+    if SUMMARIZED_RUNS in sample and not _is_count(sample[SUMMARIZED_RUNS]):
+        return Sentence("runs, the number of runs, must be a whole number: 1, 2, 3.")
+    deviation = sample.get(STANDARD_DEVIATION, 0)
+    if isinstance(deviation, bool) or not isinstance(deviation, int | float):
+        return Sentence("the standard deviation is not a number.")
     if not isinstance(sample.get("parameters", {}), dict):
         return Sentence("the parameters are not an object.")
     return ""

@@ -225,6 +225,9 @@ AMOUNT_OPTIONS: Final = (
 )
 # Sums of squares of larger numbers do not fit into a double.
 MAX_SAMPLE_VALUE: Final = 1e150
+# Keys of a sample that is the mean of several runs.
+SUMMARIZED_RUNS: Final = "runs"
+STANDARD_DEVIATION: Final = "standard_deviation"
 
 
 # The value of a rate option that an output does not print.

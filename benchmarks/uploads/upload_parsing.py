@@ -24,7 +24,14 @@ from benchmarks.parsing.cpu_costs import MeasuredSample, derive_costs
 from benchmarks.parsing.failed_work import NO_FAILURE, Failure, find_failure
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.start_times import in_time_zone
-from benchmarks.parsing.tool import MAX_SAMPLE_VALUE, Metric, Tool, check_value
+from benchmarks.parsing.tool import (
+    MAX_SAMPLE_VALUE,
+    STANDARD_DEVIATION,
+    SUMMARIZED_RUNS,
+    Metric,
+    Tool,
+    check_value,
+)
 from benchmarks.sentences import serialize
 from benchmarks.uploads.run_storage import parse_timestamp
 
@@ -55,10 +62,6 @@ FILE_DATE: Final = "file date"
 """The name of the fact with the modification time of the uploaded file."""
 ZONE: Final = "time zone"
 """The name of the fact with the time zone of times printed in the output."""
-
-# Keys of a sample that is the mean of several runs.
-SUMMARIZED_RUNS: Final = "runs"
-STANDARD_DEVIATION: Final = "standard_deviation"
 
 MIN_NORMAL_FLOAT: Final = float_info.min
 """Smaller values than this one are validated even in the metric's unit."""

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.custom_tools.sample_tables import read_sample_file
 from benchmarks.custom_tools.table_columns import number_columns
+from benchmarks.errors import ParseError
 from benchmarks.parsing.tool import Metric, Tool
 
 TABLE = "run,boot_s,rate (MB/s),kernel\n1,3.2,101.5,6.1-rc\n2,3.4,99.75,6.1-rc\n"
@@ -68,3 +69,28 @@ def test_each_object_of_a_declared_list_is_a_run():
 
     assert [[row["value"] for row in run.samples] for run in runs] == [[3.2], [3.4]]
     assert runs[0].samples[0]["parameters"] == {"kernel": "a"}
+
+
+PUBLISHED = "metric,value,runs,standard_deviation,kernel\nboot_s,3.2,30,0.5,6.1\n"
+
+
+def test_a_table_may_have_published_means():
+    (run,) = read_sample_file(TOOL, PUBLISHED)
+
+    (sample,) = run.samples
+    assert (sample["runs"], sample["standard_deviation"]) == (30, 0.5)
+    assert sample["parameters"] == {"kernel": "6.1"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PUBLISHED.replace("30", "0"),
+        PUBLISHED.replace("0.5", "x"),
+        '[{"metric": "boot_s", "value": 3.2, "runs": 1.5}]',
+        '[{"metric": "boot_s", "value": 3.2, "runs": 3, "standard_deviation": "1"}]',
+    ],
+)
+def test_published_means_with_wrong_numbers_are_refused(text):
+    with pytest.raises(ParseError):
+        read_sample_file(TOOL, text)

@@ -250,6 +250,11 @@ def _identity(run: Document, sample: Document) -> tuple[object, ...]:
     )
 
 
+def _stated_deviation(sample: Document, metric: Metric) -> float | None:
+    deviation = sample.get("standard_deviation")
+    return deviation and units.convert(deviation, sample["unit"], metric.unit)
+
+
 def _case(run: Document, sample: Document) -> str:
     return case_fingerprint(
         _tool_name(run["tool"]), sample["metric"], sample["parameters"]
@@ -308,7 +313,8 @@ def _cell(
         unit=metric.unit,
         better=metric.better,
         zero_allowed=metric.allows_zero,
-        n=len(means),
+        n=sample.get("runs", len(means)),
+        stated_deviation=_stated_deviation(sample, metric),
         mean=summarize(means).mean,
         run_means=tuple(means),
         first_at=times[0] if times else None,
