@@ -1,6 +1,8 @@
 import gc
+import os
 from typing import Any
 
+import django
 from django.urls import get_resolver
 
 # With this class, slow clients do not occupy a thread.
@@ -21,6 +23,19 @@ logger_class = "config.gunicorn_worker.AccessLog"
 access_log_format = (
     '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %(L)s %({x-request-id}o)s'
 )
+
+
+def _wait_for_database(descriptor: str) -> None:
+    """Import all views, then wait until the supervisor has prepared the database."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    _ = get_resolver().url_patterns
+    with open(int(descriptor), "rb") as pipe:
+        pipe.read()
+
+
+if "WAIT_FOR_FD" in os.environ:
+    _wait_for_database(os.environ.pop("WAIT_FOR_FD"))
 
 
 def on_starting(server: Any) -> None:

@@ -27,6 +27,8 @@ LOAD_TIMEOUT_S = 900.0
 LOAD_ATTEMPTS = 3
 DETACH_CHECK_S = 1.0
 FOREVER_S = float("inf")
+# The file descriptor that ends when the database is prepared (`config/gunicorn.py`).
+WAIT_VARIABLE = "WAIT_FOR_FD"
 
 
 class Supervisor:
@@ -47,8 +49,10 @@ class Supervisor:
             lock = self.folder.lock()
             try:
                 with self._servers():
+                    web, prepared = self._start_web(listener.fileno())
                     self._prepare()
-                    self._start(listener.fileno())
+                    os.close(prepared)
+                    self._start(web)
                     self._load_reference()
                     print_line(f"ready: {self.options.url}")
                     seconds = time.monotonic() - self.started
@@ -116,48 +120,54 @@ class Supervisor:
                 f"{child.log}:\n{last_lines(child.log, 15)}"
             )
 
-    def _start(self, listener: int) -> None:
-        """Start the processes, web first, because the others wait for it.
+    def _start_web(self, listener: int) -> tuple[Child, int]:
+        """Start the web process, which imports its modules and then waits.
+
+        Also return the file descriptor to close when the database is prepared.
+        """
+        waits_for, prepared = os.pipe()
+        program = self._program(
+            "web",
+            *web_command(listener, self.folder.logs / "access.log"),
+            inherit=[listener, waits_for],
+            death_signal=signal.SIGTERM,
+        )
+        environment = {**self.environment, WAIT_VARIABLE: str(waits_for)}
+        web = Child(replace(program, environment=environment))
+        web.start()
+        self.supervision.add(web)
+        return web, prepared
+
+    def _start(self, web: Child) -> None:
+        """Start the other processes.
 
         The loader can connect at once: its connection waits in the listening socket.
         """
         print_line("starting web, worker and sweeper")
         self.supervision.chores.append(Rotation(self.folder.logs))
-        web, worker, sweeper = (
-            Child(program)
-            for program in (
-                self._program(
-                    "web",
-                    *web_command(listener, self.folder.logs / "access.log"),
-                    inherit=[listener],
-                    death_signal=signal.SIGTERM,
-                ),
-                self._program("worker", *worker_command()),
-                self._program("sweeper", *manage_command("sweep")),
-            )
-        )
-        web.start()
+        worker = Child(self._program("worker", *worker_command()))
+        sweeper = Child(self._program("sweeper", *manage_command("sweep")))
         # Worker and sweeper have no process yet, so they do not count as dead.
-        self.supervision.add(web, worker, sweeper, *self.servers)
+        self.supervision.add(worker, sweeper, *self.servers)
         if self.upload_token.exists() and self.options.loads_reference:
             self.supervision.start_task(self._loader())
-        self._wait_for_health()
+        self._wait_for_health(web)
         # If no study is missing, the loader ends now. Wait for it, because three
         # simultaneous starts would delay readiness.
         self.supervision.run_until(self.supervision.has_no_task, DETACH_CHECK_S)
         worker.start()
         sweeper.start()
 
-    def _wait_for_health(self) -> None:
+    def _wait_for_health(self, web: Child) -> None:
         health = f"{self.options.url}api/v1/health/"
-        web = self.supervision.restarters[0]
+        restarter = self.supervision.restarters[0]
         self.supervision.run_until(
-            lambda: web.dies_too_often or is_healthy(health), HEALTH_TIMEOUT_S
+            lambda: restarter.dies_too_often or is_healthy(health), HEALTH_TIMEOUT_S
         )
         if not is_healthy(health):
             raise StartError(
                 f"{health} does not return 200. The end of "
-                f"{web.program.log}:\n{last_lines(web.program.log, 15)}"
+                f"{web.program.log}:\n{last_lines(web.log, 15)}"
             )
 
     def _loader(self, *arguments: str) -> Child:

@@ -8,6 +8,8 @@ import os
 import select
 import signal
 import socket
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,6 +41,8 @@ NICENESS = 5
 WAKEUP_WAIT_S = 10.0
 # The pause if a check is due soon, so that flags are soon current.
 SHORT_WAIT_S = 0.2
+# Imports take seconds of CPU time, so a grown process starts anew only this often.
+MIN_RESTART_S = 600.0
 
 
 class Command(BaseCommand):
@@ -65,7 +69,9 @@ class Command(BaseCommand):
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
-        os.nice(NICENESS)
+        # Not `nice`, which would add up over restarts.
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+        started = time.monotonic()
         with stop_signals() as stop_socket:
             while True:
                 with use_request_id(new_id("sweep-")):
@@ -78,6 +84,16 @@ class Command(BaseCommand):
                 self.memory.trim()
                 if select.select([stop_socket], [], [], pause_s)[0]:
                     return
+                is_old = time.monotonic() > started + MIN_RESTART_S
+                if is_old and self.memory.has_grown_too_much:
+                    break
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Replace this process by a new one with the same number and less memory."""
+        logger.info("Starting anew: a new process will need less memory")
+        connection.close()
+        os.execv(sys.executable, sys.orig_argv)
 
     def _is_leader(self) -> bool:
         try:

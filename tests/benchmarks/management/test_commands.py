@@ -3,8 +3,10 @@
 import select
 import signal
 import stat
+import sys
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -17,6 +19,7 @@ from django.utils import timezone
 from benchmarks.errors import UnauthenticatedError
 from benchmarks.jobs import advisory_locks
 from benchmarks.labs.tokens import authenticate
+from benchmarks.management.commands import sweep
 from benchmarks.management.commands.sweep import SCHEDULER_LOCK, stop_signals
 from benchmarks.models import (
     Job,
@@ -300,3 +303,17 @@ def test_undeletable_account_is_reported(person):
     with pytest.raises(CommandError, match="Account not found"):
         command_output("delete", "account", "nobody")
     assert "alpha-lab" in command_output("delete", "account", "carol")
+
+
+def test_a_sweeper_that_has_grown_starts_anew_with_the_same_command(monkeypatch):
+    started = []
+    monkeypatch.setattr(sweep.os, "setpriority", lambda *_: None)
+    monkeypatch.setattr(sweep.os, "execv", lambda *command: started.append(command))
+    monkeypatch.setattr(sweep, "connection", SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(sweep, "MIN_RESTART_S", 0)
+    monkeypatch.setattr(sweep.Command, "_is_leader", lambda _: False)
+    monkeypatch.setattr(sweep.MemoryTrimmer, "has_grown_too_much", True)
+
+    call_command("sweep", every=0.01)
+
+    assert started == [(sys.executable, sys.orig_argv)]
