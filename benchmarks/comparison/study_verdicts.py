@@ -124,7 +124,7 @@ class StudyVerdicts:
     baseline_ids: NDArray[np.int64] | None = None
     study_id: int = 0
     known_facts: dict[int, SideFacts] = field(default_factory=dict)
-    """The facts of cells; verdicts of one study may share them."""
+    """Facts by cell, which verdicts of one study may share."""
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
         """Return a cell's assessment; None if the cell is not processed yet."""

@@ -41,7 +41,7 @@ NICENESS = 5
 WAKEUP_WAIT_S = 10.0
 # The pause if a check is due soon, so that flags are soon current.
 SHORT_WAIT_S = 0.2
-# Imports take seconds of CPU time, so a grown process starts anew only this often.
+# Imports take seconds of CPU time, so a grown process is replaced only this often.
 MIN_RESTART_S = 600.0
 
 
@@ -87,11 +87,11 @@ class Command(BaseCommand):
                 is_old = time.monotonic() > started + MIN_RESTART_S
                 if is_old and self.memory.has_grown_too_much:
                     break
-        self._start_anew()
+        self._restart()
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         """Replace this process by a new one with the same number and less memory."""
-        logger.info("Starting anew: a new process will need less memory")
+        logger.info("Restarting: a new process will need less memory")
         connection.close()
         os.execv(sys.executable, sys.orig_argv)
 

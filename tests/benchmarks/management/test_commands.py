@@ -305,7 +305,7 @@ def test_undeletable_account_is_reported(person):
     assert "alpha-lab" in command_output("delete", "account", "carol")
 
 
-def test_a_sweeper_that_has_grown_starts_anew_with_the_same_command(monkeypatch):
+def test_a_sweeper_that_has_grown_restarts_with_the_same_command(monkeypatch):
     started = []
     monkeypatch.setattr(sweep.os, "setpriority", lambda *_: None)
     monkeypatch.setattr(sweep.os, "execv", lambda *command: started.append(command))
