@@ -1,9 +1,11 @@
 """The command-line parser, and types of its arguments."""
 
 import argparse
+import os
 from typing import Callable, NoReturn, TypeVar
 
 from agents.console import safe_text
+from agents.errors import UsageError
 
 NumberType = TypeVar("NumberType", int, float)
 
@@ -13,6 +15,17 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> "NoReturn":
         super().error(safe_text(message))
+
+
+def read_given_file(name: str, advice: str = "") -> bytes:
+    """Return the content of a file; refuse devices and pipes, which may never end."""
+    try:
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise UsageError(("%s is not a file. %s" % (name, advice)).rstrip())
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError("%s: %s" % (name, error.strerror)) from None
 
 
 def int_between(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:

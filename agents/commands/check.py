@@ -17,8 +17,9 @@ import sys
 from typing import Any, Dict, Iterator, List
 
 from agents import errors
+from agents.argument_parsing import read_given_file
 from agents.console import Console
-from agents.errors import AgentError, UsageError
+from agents.errors import AgentError
 
 Document = Dict[str, Any]
 READERS = "virtlab-readers.pyz"
@@ -93,13 +94,7 @@ def _left_out(run: Document) -> List[str]:
 
 
 def _content(name: str) -> bytes:
-    try:
-        if name == "-":
-            return sys.stdin.buffer.read()
-        with open(name, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise UsageError("%s: %s" % (name, error.strerror)) from None
+    return sys.stdin.buffer.read() if name == "-" else read_given_file(name)
 
 
 def _document(run: Any) -> Document:

@@ -15,6 +15,7 @@ import sys
 from typing import Any, Dict, List
 
 from agents import errors
+from agents.argument_parsing import read_given_file
 from agents.console import Console
 
 
@@ -53,6 +54,5 @@ def _texts(files: List[str]) -> List[str]:
         if name == "-":
             texts.append(sys.stdin.read())
             continue
-        with open(name, "rb") as file:
-            texts.append(file.read().decode("utf-8", "replace"))
+        texts.append(read_given_file(name).decode("utf-8", "replace"))
     return texts

@@ -23,7 +23,7 @@ import uuid
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from agents import errors
-from agents.argument_parsing import seconds_between
+from agents.argument_parsing import read_given_file, seconds_between
 from agents.client import Client
 from agents.console import Console, utc_text
 from agents.errors import AgentError, UsageError
@@ -247,11 +247,7 @@ def store_csv(
 
 
 def _read_log(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return decode_text(file.read())
-    except OSError as error:
-        raise UsageError("%s: %s" % (path, error.strerror)) from None
+    return decode_text(read_given_file(path))
 
 
 def preview_csv(options: argparse.Namespace, console: Console) -> int:

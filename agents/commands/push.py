@@ -31,6 +31,7 @@ import uuid
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from agents import errors
+from agents.argument_parsing import read_given_file
 from agents.console import Console, printable_name, utc_text
 from agents.errors import ServerUnavailableError, UsageError
 from agents.run_and_system_options import (
@@ -188,16 +189,10 @@ def import_summary(answer: Dict[str, Any]) -> str:
 def _read(name: str) -> str:
     from agents.upload_documents import decode_text
 
-    if name != "-" and os.path.exists(name) and not os.path.isfile(name):
-        raise UsageError("%s is not a file. Pipe its output to push -" % name)
-    try:
-        if name == "-":
-            content = sys.stdin.buffer.read()
-        else:
-            with open(name, "rb") as file:
-                content = file.read()
-    except OSError as error:
-        raise UsageError("%s: %s" % (name, error.strerror)) from None
+    if name == "-":
+        content = sys.stdin.buffer.read()
+    else:
+        content = read_given_file(name, "Pipe its output to push -")
     if not content.strip():
         raise UsageError("%s is empty." % name)
     return decode_text(content)

@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 from agents import errors
+from agents.argument_parsing import read_given_file
 from agents.console import Console
 from agents.errors import AgentError, ServerUnavailableError, UsageError
 
@@ -40,8 +41,8 @@ def run(options: argparse.Namespace) -> int:
 
     console = Console()
     path = options.signature or options.file + signatures.SUFFIX
-    content = _read(options.file)
-    signature = _read(path).decode("utf-8", "replace")
+    content = read_given_file(options.file)
+    signature = read_given_file(path).decode("utf-8", "replace")
     key = _key(options.key, console)
     digest = hashlib.sha256(content).hexdigest()
     if options.sha256 and options.sha256.lower() != digest:
@@ -94,13 +95,3 @@ def _downloaded(server: str) -> str:
     if response.status != 200:
         raise ServerUnavailableError("%s: HTTP %d" % (url, response.status))
     return text
-
-
-def _read(path: str) -> bytes:
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise UsageError("%s is not a file." % path)
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise UsageError("%s: %s" % (path, error.strerror)) from None

@@ -18,6 +18,7 @@ from typing import Any
 
 from agents import build
 from running.product_launcher import free_port
+from tests.agents.test_signatures import KEY, SIGNATURE
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
 TOKEN = "vl_abcdef_secret"
@@ -349,6 +350,11 @@ class Stage:
             self.cost("push", str(self.printed), "--later", "--study", "study", *SYSTEM)
         return self.cost(command, *words, until=until.get(command))
 
+    def _signed_file(self) -> str:
+        (self.folder / "signed.minisig").write_text(SIGNATURE)
+        (self.folder / "signed").write_text("hello\n")
+        return str(self.folder / "signed")
+
     def _words(self, command: str) -> tuple[str, ...]:
         study = ("--study", "study", *SYSTEM)
         meter = ("rapl", str(self.powercap.folder), "--host", "alpha")
@@ -363,6 +369,7 @@ class Stage:
             "study": ("new", "study", "--title", "KVM against native"),
             "host": ("alpha", str(self.described)),
             "bundle": ("write", str(self.folder / "bundles")),
+            "verify": (self._signed_file(), "--key", KEY.split()[-1]),
         }
         return responses.get(command, ())
 

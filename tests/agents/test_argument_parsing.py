@@ -1,8 +1,12 @@
 """Numbers on the command line: within limits, or a message and exit code 2."""
 
+import os
+
 import pytest
 
 from agents.__main__ import main
+from agents.argument_parsing import read_given_file
+from agents.errors import UsageError
 
 WRONG = {
     "run x --repetitions 0": "--repetitions: 0 is not from 1 to",
@@ -27,3 +31,13 @@ def test_number_outside_its_limits_is_a_usage_error(words, capsys):
 
     assert ended.value.code == 2
     assert WRONG[words] in capsys.readouterr().err
+
+
+def test_devices_and_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for name in ("/dev/null", str(tmp_path / "pipe"), str(tmp_path)):
+        with pytest.raises(UsageError, match="not a file"):
+            read_given_file(name)
+    with pytest.raises(UsageError, match="No such file"):
+        read_given_file(str(tmp_path / "missing"))
