@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks import units
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
 from benchmarks.plausibility.study_facts import (
     MAD_TO_SD,
@@ -50,8 +51,9 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
     in 1,000 for the whole study. To calculate this probability, the standard deviation
     of a value is taken as at least half the noise of such results. In results with
     several runs, all runs must be equal. A value that more than 12 systems share, or
-    that one system has in several benchmarks, is treated as a limit, not as a copy. If
-    two studies contain the same values of one system or of one native machine, the
+    that one system has in several benchmarks, is treated as a limit, not as a copy.
+    Counts and sizes in memory are excluded. If two studies contain the same values of
+    one system or of one native machine, the
     severity is only check: the studies share a measurement.
 
     Why: identical digits are a copy.
@@ -272,11 +274,13 @@ def equality_chance(step: float, deviation: float) -> float:
 
 
 def _has_noise(cell: CellFact) -> bool:
-    """Return whether equal values are suspicious: not for counts, zeros and fully used
-    CPUs.
+    """Return whether equal values are suspicious: not for counts, zeros, fully used
+    CPUs, and sizes in memory, which the program determines.
     """
     full = cell.is_cpu_utilization and cell.mean >= 99
-    return cell.better != "neither" and cell.mean > 0 and not full
+    unit = units.find_unit(cell.unit)
+    is_size = unit is not None and unit.dimension == "data"
+    return cell.better != "neither" and cell.mean > 0 and not full and not is_size
 
 
 def _find_copies(

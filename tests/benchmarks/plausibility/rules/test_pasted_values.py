@@ -183,3 +183,16 @@ def test_other_hosts_and_all_magnitudes_raise_no_error():
     assert findings("pasted-runs", *systems(wild, (5e-324, 1e100, 3.0, 4.0))) == []
     [first, second] = systems(RUNS, (*RUNS[:3], *OTHERS[3:]))
     assert findings("pasted-runs", first, replace(second, host="beta")) == []
+
+
+def test_equal_sizes_in_memory_are_not_copies():
+    size = {"tool": "ps", "metric": "resident set", "unit": "MiB", "better": "lower"}
+    sizes = [129.78, 144.74, 273.91, 531.12, 1047.66]
+
+    cells = [
+        cell(value, system=host, host=host, case=f"{number}", **size)
+        for host in ("alpha", "beta")
+        for number, value in enumerate(sizes)
+    ]
+
+    assert not findings("pasted-values", *cells)
