@@ -33,6 +33,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.parsing.study_file import FORMAT, VERSION
+from benchmarks.parsing.tool import STANDARD_DEVIATION, SUMMARIZED_RUNS
 from benchmarks.viewer import Viewer
 
 MEDIA_TYPE: Final = "application/gzip"
@@ -247,7 +248,7 @@ class _StudyExport:
         for pk, rows in samples.items():
             run = runs[pk]
             stated = rows[: run.sample_count - run.derived_count]
-            values = [_sample(row, cases[row.case_id]) for row in stated]
+            values = [sample_document(row, cases[row.case_id]) for row in stated]
             read.setdefault(run.first_run_id or pk, []).append((run, values))
         return read
 
@@ -272,13 +273,18 @@ def _metric(metric: DeclaredMetric) -> Document:
     }
 
 
-def _sample(sample: Sample, case: Case) -> Document:
+def sample_document(sample: Sample, case: Case) -> Document:
+    published = {
+        SUMMARIZED_RUNS: sample.summarized_runs,
+        STANDARD_DEVIATION: sample.standard_deviation,
+    }
     return {
         "metric": case.metric,
         "parameters": case.parameters,
         "value": sample.value,
         "unit": case.unit,
         "repetition": sample.repetition,
+        **{name: value for name, value in published.items() if value is not None},
     }
 
 

@@ -11,7 +11,8 @@ from django.conf import settings
 from jsonschema import Draft202012Validator
 
 from api.study_file_schema import study_file_schema
-from benchmarks.models import Host, Run, RunEnergy, Study, System
+from benchmarks.datasets.study_export import sample_document
+from benchmarks.models import Case, Host, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.study_file import VERSION
 from benchmarks.power.meter_logs import integrate_due, store_power_chunk
 from benchmarks.studies.saving import update_study
@@ -297,3 +298,13 @@ def test_the_example_of_the_documentation_can_be_imported(api, reader):
 
     assert answer.status_code == 202, answer.content
     assert Run.objects.get().status == Run.Status.PARSED
+
+
+def test_published_means_keep_their_runs_and_deviation():
+    case = Case(metric="boot time", parameters={"kernel": "6.1"}, unit="s")
+    mean = Sample(value=3.2, summarized_runs=30, standard_deviation=0.0)
+
+    exported_mean = sample_document(mean, case)
+
+    assert (exported_mean["runs"], exported_mean["standard_deviation"]) == (30, 0.0)
+    assert "runs" not in sample_document(Sample(value=3.2), case)
