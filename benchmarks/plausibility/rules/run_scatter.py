@@ -8,9 +8,20 @@ from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, name_and_more, rule
 from benchmarks.plausibility.study_facts import CellFact, StudyFacts
-from benchmarks.sentences import Sentence, pluralized
+from benchmarks.sentences import Sentence, pluralized, template
 
 MIN_RUNS: Final = 3
+
+OWN_RUNS: Final = template(
+    "{name}: the mean of {runs} runs is {mean:g} {unit}, but their standard deviation "
+    "is {deviation:g} {unit} (the runs are between {low:g} and {high:g}). The mean "
+    "describes none of them."
+)
+PUBLISHED: Final = template(
+    "{name}: the published mean of {runs} runs is {mean:g} {unit}, but the published "
+    "standard deviation is {deviation:g} {unit}. Check the columns and units of the "
+    "source."
+)
 
 
 @rule(
@@ -40,13 +51,7 @@ def deviation_above_mean(study: StudyFacts) -> Iterator[Finding]:
         values = cell.run_means or (cell.mean,)
         yield cell_finding(
             Sentence(
-                "{name}: the mean of {runs} runs is {mean:g} {unit}, but their "
-                "standard deviation is {deviation:g} {unit} (the runs are between "
-                "{low:g} and {high:g}). The mean describes none of them."
-                if len(values) > 1
-                else "{name}: the published mean of {runs} runs is {mean:g} {unit}, "
-                "but the published standard deviation is {deviation:g} {unit}. Check "
-                "the columns and units of the source.",
+                OWN_RUNS if len(values) > 1 else PUBLISHED,
                 name=name_and_more(cell.description, len(cells) - 1),
                 runs=cell.n,
                 mean=cell.mean,

@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.plausibility.findings import Finding, Subject, cell_finding, rule
 from benchmarks.plausibility.study_facts import CellFact, Id, StudyFacts
-from benchmarks.sentences import Sentence, join_sentences, pluralized
+from benchmarks.sentences import Sentence, join_sentences, pluralized, template
 
 LABEL_OPTIONS: Final = frozenset(
     {"setting", "settings", "label", "name", "profile", "config", "configuration"}
@@ -21,6 +21,15 @@ MIN_RUNS: Final = 3
 
 Description = frozenset[tuple[str, str]]
 Cells = Mapping[object, CellFact]
+
+OTHER_MEMORY: Final = template(
+    "{name} has {other:g} GiB of memory, most other guests in this benchmark have "
+    "{usual:g} GiB. The effect of its options includes that of the size."
+)
+OTHER_CPUS: Final = template(
+    "{name} has {other:g} CPUs, most other guests in this benchmark have {usual:g}. "
+    "The effect of its options includes that of the size."
+)
 
 
 @rule(
@@ -274,12 +283,7 @@ def size_differs(study: StudyFacts) -> Iterator[Finding]:
         is_memory = size == "memory_bytes"
         yield cell_finding(
             Sentence(
-                "{name} has {other:g} GiB of memory, most other guests in this "
-                "benchmark have {usual:g} GiB. The effect of its options includes that "
-                "of the size."
-                if is_memory
-                else "{name} has {other:g} CPUs, most other guests in this benchmark "
-                "have {usual:g}. The effect of its options includes that of the size.",
+                OTHER_MEMORY if is_memory else OTHER_CPUS,
                 name=cells[0].system_phrase,
                 other=other / 2**30 if is_memory else other,
                 usual=usual / 2**30 if is_memory else usual,
