@@ -181,7 +181,7 @@ def test_query_count_is_constant(
     submit(*(run_document() for _ in range(6)))
     run = Run.objects.first()
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get(LIST)
     # One query is for comments.
     with django_assert_num_queries(6):
