@@ -282,6 +282,11 @@ testbed: venv ## measure real guests, a container and this machine (SESSIONS=, R
 		$(if $(ONLY),--only "$(ONLY)") \
 		$(if $(STUDY),--study "$(STUDY)") $(if $(RECORD),--record "$(RECORD)")
 
+.PHONY: testbed-vm
+testbed-vm: venv ## measure start-up, memory and migration of emulated machines (SESSIONS=, REPETITIONS=, SERVER=)
+	@$(VENV_PYTHON) -m testbed.host_measurements $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+	    $(if $(SESSIONS),--sessions $(SESSIONS))
+
 .PHONY: testbed-short
 testbed-short: venv ## run testbed with one guest, one container and a wrong clock
 	@$(VENV_PYTHON) -m testbed --short $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \

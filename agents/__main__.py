@@ -23,6 +23,7 @@ COMMANDS = (
     ("push", "save the output of tools and send it"),
     ("power", "record a power meter of this machine and send the readings"),
     ("telemetry", "record the counters of a Hyper-V host and send them"),
+    ("vm", "measure virtual machines from their host: boot, memory, migration"),
     ("spool", "list, send or retry the runs that wait to be sent"),
     ("bundle", "write waiting runs to signed files for an unreachable server"),
     ("watch", "send the spool whenever the server is reachable"),

@@ -49,6 +49,7 @@ _READERS_MAIN = _MAIN.format(
 )
 _NOT_PACKED = (
     "agents/build.py",
+    "agents/start.py",
     "agents/kernels/static_build.py",
     "agents/kernels/probe.c",
     "agents/packages/",
@@ -114,6 +115,12 @@ def build_readers() -> bytes:
             name = os.path.relpath(path, root).replace(os.sep, "/")
             files[name] = _content(path)
     return SHEBANG + zip_bytes(files)
+
+
+def start_script(server: str) -> str:
+    """Return the program that downloads the agent of a server and enrolls it."""
+    content = _content(os.path.join(FOLDER, "start.py"))
+    return content.decode().replace("@SERVER@", server)
 
 
 def zip_bytes(files: Dict[str, bytes], system: int = 3) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
+from urllib.parse import quote
 
 from agents import errors
 from agents.client import Client, RefusedError, TemporaryError
@@ -35,7 +36,9 @@ class Uploads:
 
     def add(self, name: str, document: Document) -> None:
         if len(document.get("output", "")) > _MAX_KEPT_BYTES:
-            document = {field: document.get(field) for field in ("key", "failed")}
+            document = {
+                field: document.get(field) for field in ("key", "failed", "study")
+            }
         self.documents[name] = document
 
     def report(self, enrolment: Enrolment, console: Console) -> int:
@@ -59,7 +62,23 @@ class Uploads:
                     ]
         except (TemporaryError, RefusedError):
             pass  # everything was sent; only the result of parsing is unknown
-        return self._conclude(console)
+        code = self._conclude(console)
+        if any(state.state == READ for state in self.states.values()):
+            self._print_comparison(enrolment, console)
+        return code
+
+    def _print_comparison(self, enrolment: Enrolment, console: Console) -> None:
+        """Print the URL of the comparison of each study; nothing if unavailable."""
+        client = Client(enrolment.server, enrolment.token)
+        studies = {document.get("study") for document in self.documents.values()}
+        for slug in sorted(map(str, filter(None, studies))):
+            path = "studies/%s/" % quote(slug, safe="")
+            try:
+                study = client.send_once("PATCH", path, b"{}")
+                place = (enrolment.server, study["lab"], slug)
+            except (TemporaryError, RefusedError, KeyError):
+                continue
+            console.message("Comparison: %s/studies/%s/%s/compare/" % place)
 
     def _conclude(self, console: Console) -> int:
         counts = {READ: 0, FAILED: 0, REJECTED: 0, UNKNOWN: 0}

@@ -11,6 +11,7 @@ from api import (
     custom_tools,
     datasets,
     energy,
+    enrolments,
     events,
     evidence,
     factor_effects,
@@ -52,6 +53,7 @@ app_name = "api"
 ROUTES = (
     ("agents/", agents.AgentsView, "agents"),
     ("archives/", archive_import.ArchivesView, "archives"),
+    ("enrolments/", enrolments.EnrolmentsView, "enrolments"),
     ("studies/", studies.StudiesView, "studies"),
     ("studies/<study:slug>/", studies.StudyView, "study"),
     ("study-file/", study_files.StudyFileView, "study-file"),

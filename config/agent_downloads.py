@@ -55,6 +55,12 @@ def show_index(request: HttpRequest) -> HttpResponse:
     )
 
 
+@require_safe
+def show_start_script(request: HttpRequest) -> HttpResponse:
+    """Show the program that downloads the agent of this server and enrolls it."""
+    return _text(build.start_script(request.build_absolute_uri("/").rstrip("/")))
+
+
 def _text(content: str) -> HttpResponse:
     return HttpResponse(content, content_type="text/plain")
 
@@ -62,5 +68,6 @@ def _text(content: str) -> HttpResponse:
 urlpatterns = [
     path("agent/virtlab-agent.pub", show_public_key, name="agent-key"),
     path("agent/simple/virtlab-agent/", show_index, name="agent-index"),
+    path("agent/start.py", show_start_script, name="agent-start"),
     path("agent/<str:name>", download, name="agent"),
 ]

@@ -5,6 +5,8 @@ read from standard input, so it does not appear in the list of processes:
 
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
 
+With `--code`, the server makes the token, and the study is that of the code.
+
 `--study` and `--host` become the defaults of later commands. A missing study is created
 with `--make-study`, or if you confirm it in the terminal. `--host` also registers the
 machine, with its facts if it has no hypervisor.
@@ -15,6 +17,8 @@ import them.
 """
 
 import argparse
+import re
+import socket
 import sys
 from typing import Any
 
@@ -34,7 +38,11 @@ _MAX_TOKEN_BYTES = 4096
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, help="https://virtlab.example.org")
-    parser.add_argument("--token", required=True, help="vl_..., or - for stdin")
+    secret = parser.add_mutually_exclusive_group(required=True)
+    secret.add_argument("--token", help="vl_..., or - for stdin")
+    secret.add_argument(
+        "--code", help="enrolment code of a study's page, instead of a token"
+    )
     parser.add_argument("--study", default="", help="slug of a study")
     parser.add_argument(
         "--make-study", action="store_true", help="create the study if it is missing"
@@ -63,7 +71,10 @@ def run(options: argparse.Namespace) -> int:
             "--server must be a URL such as https://virtlab.example.org, not %s"
             % redact_password(options.server)
         )
-    token = _read_token() if options.token == "-" else options.token.strip()
+    if options.code:
+        token = _redeem_code(server, options)
+    else:
+        token = _read_token() if options.token == "-" else options.token.strip()
     problem = token_error(token)
     if problem:
         raise UsageError(problem)
@@ -109,6 +120,31 @@ def run(options: argparse.Namespace) -> int:
         _register_host(client, enrolment, console)
     console.message("The token may upload. Saved: %s" % save_enrolment(enrolment))
     return errors.DONE
+
+
+def _redeem_code(server: str, options: argparse.Namespace) -> str:
+    """Exchange the code for a token; set the study and, if it is clear, the host."""
+    from agents.client import Client
+    from agents.detection.facts import host_document
+
+    name = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")
+    name = name[:50] or "machine"
+    if options.offline:
+        raise UsageError("--code needs the server: leave out --offline.")
+    is_native = options.confirm_native or bool(host_document(name)["facts"])
+    body = {"code": options.code, "agent": name}
+    answer = Client(server, retry_for_s=10).request("POST", "enrolments/", body)
+    options.study = options.study or answer["study"]
+    if not options.host:
+        hosts = answer["hosts"]
+        if not is_native and len(hosts) != 1:
+            raise UsageError(
+                "This machine may be a guest. Name its physical machine: add --host "
+                "NAME to the line (registered: %s), or --confirm-native if it is bare "
+                "metal." % (", ".join(hosts) or "none")
+            )
+        options.host = name if is_native else hosts[0]
+    return str(answer["token"])
 
 
 def _register_host(client: Any, enrolment: Enrolment, console: Console) -> None:

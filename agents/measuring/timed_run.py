@@ -81,7 +81,7 @@ def execute(
             env=plain_environment(),
             cwd=folder,
             start_new_session=True,  # to kill the whole group
-            preexec_fn=_die_with_parent if _LIBRARY else None,
+            preexec_fn=DIE_WITH_PARENT,
         )
         restore_priority()
         if os.name == "nt":
@@ -132,6 +132,9 @@ def _wait(
 def _die_with_parent() -> None:
     """Let the kernel kill this process if the agent dies, so that it does not go on."""
     _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+DIE_WITH_PARENT = _die_with_parent if _LIBRARY else None
 
 
 def _kill(program: Any) -> None:

@@ -24,6 +24,8 @@ SCOPES: Final[Mapping[str, Mapping[str, str]]] = {
     "custom-tool": {"PATCH": MANAGE},
     "custom-tool-versions": {"POST": MANAGE},
     "custom-tools": {"POST": MANAGE},
+    # The code in the request is the permission.
+    "enrolments": {"POST": ""},
     "flag": {"PATCH": MANAGE},
     "host": {"PATCH": MANAGE},
     "hosts": {"POST": UPLOAD},

@@ -122,6 +122,7 @@ WITHOUT_LABS = {
         "runs-bulk",
         "archives",
         "bundles",
+        "enrolments",
         "health",
         "ready",
         "parse",

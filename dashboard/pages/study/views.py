@@ -34,14 +34,16 @@ from dashboard.kit.comments import comment_thread
 from dashboard.kit.overhead_profile import profile_section
 from dashboard.kit.page_cache import PageContent, cached_by_version, cached_study_page
 from dashboard.kit.report_elements import ReportSection
-from dashboard.kit.routes import Tab, action, page
+from dashboard.kit.routes import EDITORS_ONLY, Tab, action, page
 from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
     is_editor,
+    sign_in_required,
     study_or_404,
     viewer_of,
 )
+from dashboard.pages.study.measure import measure_machine
 from dashboard.wording import evidence, system_names
 from dashboard.wording.evidence import metric_title, outcome_name
 
@@ -179,5 +181,12 @@ def _percent(sd: float | None) -> str:
 urlpatterns = [
     page(STUDY_PATH, show_study, "study", tab=Tab(gettext_lazy("Summary"), 0)),
     action(f"{STUDY_PATH}retry/", retry_study, "retry-study"),
+    page(
+        f"{STUDY_PATH}measure/",
+        sign_in_required(measure_machine),
+        "measure",
+        member_statuses=EDITORS_ONLY,
+        anonymous_status=302,
+    ),
     page(f"{STUDY_PATH}processing/", show_processing, "processing", kind="part"),
 ]

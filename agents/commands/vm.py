@@ -1,0 +1,169 @@
+"""Measure virtual machines from their host: start-up, memory, waiting, migration.
+
+  virtlab-agent.pyz vm boot --until "login:" -- qemu-system-x86_64 ... -serial stdio
+  virtlab-agent.pyz vm boot --until "login:" --count 4 -- qemu-system-x86_64 ...
+  virtlab-agent.pyz vm migrate --until "login:" -- qemu-system-x86_64 ...
+
+COMMAND starts a machine and shows its serial console on its output: QEMU with -serial
+stdio, or a console that a script attaches. In COMMAND, {n} is the number of a machine.
+All times are those of this machine's clock, so the guest's clock does not matter.
+
+`boot` starts machines at once and prints their start-up times, their memory (PSS), and
+the share of processor time for which their threads waited. It fails if a machine does
+not start within --limit-s, which ends a loop over --count. `migrate` moves a machine to
+a second QEMU on this host, and prints the downtime that QEMU states and the longest gap
+between lines of the console.
+
+Save the output and send it with `push`. For several machines at once add `--scenario
+parallel --vms N`.
+"""
+
+import argparse
+import os
+from typing import Any, List
+
+from agents import errors
+from agents.argument_parsing import int_between, seconds_between
+from agents.console import Console
+from agents.errors import UsageError
+
+VERSION = "1.0"
+DASH = "-"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s {boot,migrate} [options] -- COMMAND"
+    parser.add_argument("what", choices=("boot", "migrate"))
+    parser.add_argument(
+        "--until", required=True, metavar="REGEX", help="what a ready machine shows"
+    )
+    parser.add_argument(
+        "--count",
+        type=int_between(1),
+        default=1,
+        metavar="N",
+        help="number of machines that start at once (default: 1)",
+    )
+    parser.add_argument(
+        "--repetitions",
+        type=int_between(1),
+        default=1,
+        metavar="N",
+        help="how often (default: 1)",
+    )
+    parser.add_argument(
+        "--limit-s",
+        type=seconds_between(1),
+        default=300,
+        metavar="SECONDS",
+        help="time within which all machines must be ready (default: 300)",
+    )
+    parser.add_argument(
+        "--watch-s",
+        type=seconds_between(0),
+        default=5,
+        metavar="SECONDS",
+        help="how long ready machines are watched (default: 5)",
+    )
+    parser.add_argument(
+        "--monitor",
+        default="",
+        metavar="TEXT",
+        help="text in the command line of the monitor's processes, if COMMAND does not "
+        "start them itself",
+    )
+    parser.add_argument("command", nargs="+", metavar="COMMAND", help="after --")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.vm_consoles import accelerator, quoted
+
+    if os.name == "nt":
+        raise UsageError("vm runs on Linux hosts only.")
+    out = Console()
+    emulation = accelerator(options.command)
+    if emulation:
+        out.message("QEMU emulates the processor: compare only with other emulation.")
+    measure = _boot if options.what == "boot" else _migrate
+    for repetition in range(1, options.repetitions + 1):
+        # Each repetition is a run of its own.
+        out.print_result("Virtlab VM %s" % VERSION)
+        out.print_result("command: %s" % quoted(options.command))
+        out.print_result("processor: %s" % (emulation or "hardware or not stated"))
+        out.print_result("host processors: %d" % (os.cpu_count() or 1))
+        out.print_result("ready: %s" % options.until)
+        out.print_result("machines: %d" % options.count)
+        problem = measure(options, repetition, out)
+        if problem:
+            out.print_result("failed: %s" % problem.splitlines()[0])
+            out.message(problem)
+            return errors.FAILED
+        out.print_result("end")
+    return errors.DONE
+
+
+def _boot(options: argparse.Namespace, repetition: int, out: Console) -> str:
+    """Print the rows of one start; return why it failed, or ""."""
+    from agents import vm_consoles as vm
+
+    consoles: List[vm.Console] = []
+    try:
+        for number in range(1, options.count + 1):
+            words = vm.command_of_machine(options.command, number)
+            consoles.append(vm.Console(words, options.until))
+        vm.watch_consoles(consoles, options.limit_s, until_ready=True)
+        problem = _problem(consoles, options.limit_s)
+        if problem:
+            return problem
+        processes = [_monitor(options, n, c) for n, c in enumerate(consoles, start=1)]
+        before = [vm.cpu_time(pids) for pids in processes]
+        vm.watch_consoles(consoles, options.watch_s, until_ready=False)
+        after = [vm.cpu_time(pids) for pids in processes]
+        memory = [vm.monitor_memory(pids) for pids in processes]
+    finally:
+        for console in consoles:
+            console.stop()
+    for number, console in enumerate(consoles, start=1):
+        where = (repetition, number)
+        times = [_number(console.times_s.get(stage)) for stage in vm.STAGES]
+        out.print_result("boot %d %d  %s" % (*where, "  ".join(times)))
+        found = memory[number - 1]
+        if found:
+            out.print_result("memory %d %d  %d  %d" % (*where, *found))
+        share = vm.wait_share(before[number - 1], after[number - 1])
+        if share is not None:
+            out.print_result("wait %d %d  %.6f" % (*where, share))
+    return ""
+
+
+def _migrate(options: argparse.Namespace, repetition: int, out: Console) -> str:
+    from agents.vm_migration import migrate
+
+    result = migrate(options.command, options.until, options.limit_s, options.watch_s)
+    if isinstance(result, str):
+        return result
+    fields = (result.downtime_s, result.total_s, result.gap_s, result.usual_gap_s)
+    numbers = "  ".join(map(_number, fields))
+    out.print_result("migration %d  %s  %d" % (repetition, numbers, result.sent_bytes))
+    return ""
+
+
+def _monitor(options: argparse.Namespace, number: int, console: Any) -> List[int]:
+    from agents.vm_consoles import monitor_processes
+
+    return monitor_processes(console, options.monitor.replace("{n}", str(number)))
+
+
+def _problem(consoles: List[Any], limit_s: float) -> str:
+    for number, console in enumerate(consoles, start=1):
+        if not console.is_ready:
+            what = "ended" if console.has_ended else "was not ready"
+            return "machine %d %s within %.0f s. Its console ends with:\n  %s" % (
+                *(number, what, limit_s),
+                console.last_lines(),
+            )
+    return ""
+
+
+def _number(seconds: Any) -> str:
+    return DASH if seconds is None else "%.6f" % seconds

@@ -1,0 +1,130 @@
+"""Migration of a machine between two QEMUs on one host, through QMP."""
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from typing import Any, Dict, List, NamedTuple, Union
+
+from agents.vm_consoles import Console, watch_consoles
+
+_CONNECT_S = 20.0
+_POLL_S = 0.05
+
+
+class Migration(NamedTuple):
+    """``gap_s`` is the longest time without a console line around the migration;
+    ``usual_gap_s`` the longest one before it.
+    """
+
+    downtime_s: float
+    total_s: float
+    gap_s: float
+    usual_gap_s: float
+    sent_bytes: int
+
+
+class Qmp:
+    """A connection to QEMU's monitor."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        ends_s = time.monotonic() + _CONNECT_S
+        while True:
+            try:
+                self._socket.connect(path)
+                break
+            except OSError:
+                if time.monotonic() > ends_s:
+                    raise
+                time.sleep(_POLL_S)
+        self._socket.settimeout(_CONNECT_S)
+        self._file = self._socket.makefile("rb")
+        self._file.readline()
+        self.ask("qmp_capabilities")
+
+    def ask(self, command: str, **arguments: Any) -> Any:
+        message = {"execute": command, "arguments": arguments}
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        while True:
+            answer = json.loads(self._file.readline().decode() or "{}")
+            if "error" in answer:
+                raise OSError("QEMU: %s" % answer["error"].get("desc"))
+            if "event" not in answer:
+                return answer.get("return")
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+
+def migrate(
+    words: List[str], until: str, limit_s: float, watch_s: float
+) -> Union[Migration, str]:
+    """Start a machine, migrate it when it is ready; return why this failed as text."""
+    folder = tempfile.mkdtemp(prefix="virtlab-vm-")
+    consoles: List[Console] = []
+    monitors: List[Qmp] = []
+    try:
+        paths = [os.path.join(folder, name) for name in ("source", "target", "move")]
+        monitor = ["-qmp", "unix:%s,server=on,wait=off"]
+        source = Console([*words, monitor[0], monitor[1] % paths[0]], until)
+        consoles.append(source)
+        watch_consoles(consoles, limit_s, until_ready=True)
+        if not source.is_ready:
+            return "the machine was not ready:\n  %s" % source.last_lines()
+        incoming = ["-incoming", "unix:%s" % paths[2]]
+        target = Console([*words, monitor[0], monitor[1] % paths[1], *incoming], until)
+        consoles.append(target)
+        monitors += [Qmp(paths[0]), Qmp(paths[1])]
+        watch_consoles(consoles, watch_s, until_ready=False)
+        begun_s = time.monotonic()
+        monitors[0].ask("migrate", uri="unix:%s" % paths[2])
+        state = _wait(monitors[0], consoles, begun_s + limit_s)
+        if state.get("status") != "completed":
+            return "the migration %s: %s" % (state.get("status"), state)
+        watch_consoles([target], watch_s, until_ready=False)
+        return _result(state, source, target, begun_s)
+    except OSError as error:
+        ends = "\n  ".join(console.last_lines(2) for console in consoles)
+        return "%s\n  %s" % (error, ends)
+    finally:
+        for connection in monitors:
+            connection.close()
+        for console in consoles:
+            console.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(monitor: Qmp, consoles: List[Console], ends_s: float) -> Dict[str, Any]:
+    while True:
+        watch_consoles(consoles, _POLL_S, until_ready=False)
+        state: Dict[str, Any] = monitor.ask("query-migrate") or {}
+        is_over = state.get("status") in ("completed", "failed", "cancelled")
+        if is_over or time.monotonic() > ends_s:
+            return state
+
+
+def _result(
+    state: Dict[str, Any], source: Console, target: Console, begun_s: float
+) -> Migration:
+    before = [source.started_s + at for at in source.lines]
+    after = [target.started_s + at for at in target.lines]
+    ready_s = source.started_s + source.times_s["ready"]
+    usual = [at for at in before if ready_s <= at <= begun_s]
+    around = [at for at in [*before, *after] if at >= (usual or [ready_s])[-1]]
+    return Migration(
+        downtime_s=state.get("downtime", 0) / 1000,
+        total_s=state.get("total-time", 0) / 1000,
+        gap_s=longest_gap(around),
+        usual_gap_s=longest_gap(usual),
+        sent_bytes=int(state.get("ram", {}).get("transferred", 0)),
+    )
+
+
+def longest_gap(times_s: List[float]) -> float:
+    ordered = sorted(times_s)
+    gaps = (ordered[n + 1] - ordered[n] for n in range(len(ordered) - 1))
+    return max(gaps, default=0.0)

@@ -1,0 +1,23 @@
+"""The line that enrolls a machine and measures it for a study."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from benchmarks.labs.enrolment import CODE_LIFETIME, enrolment_code
+from dashboard.kit.viewers import editable_study_or_404, required_user
+
+
+@never_cache
+def measure_machine(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    study = editable_study_or_404(request, lab, slug)
+    code = enrolment_code(study, required_user(request))
+    context = {
+        "study": study,
+        "code": code,
+        "server": request.build_absolute_uri("/").rstrip("/"),
+        "script": request.build_absolute_uri(reverse("agent-start")),
+        "minutes": round(CODE_LIFETIME.total_seconds() / 60),
+    }
+    return render(request, "study/measure.html", context)
