@@ -133,7 +133,7 @@ TOOL = Tool(
         Metric("console gap", "ms", "lower", "application"),
         Metric("usual console gap", "ms", "lower", "application", kind="setting"),
         Metric("migration time", "s", "lower", "application"),
-        Metric("migrated data", "B", "neither", "application", kind="amount"),
+        Metric("migrated data", "B", "lower", "application", kind="amount"),
     ),
     labels=("{processor}",),
     version=1,
