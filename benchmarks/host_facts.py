@@ -1,4 +1,4 @@
-"""Numbers in the facts of a host. PURE."""
+"""Numbers in the facts of a host or a run. PURE."""
 
 import re
 from collections.abc import Mapping
@@ -23,6 +23,15 @@ DISK_BUS_RATES: Final[tuple[tuple[str, float], ...]] = (
 
 A bus of unknown generation has the fastest rate: a limit must not be too low.
 """
+
+
+def steal_share(facts: Mapping[str, object]) -> float | None:
+    """Return the share of a run's CPU time that the host gave to others."""
+    execution = facts.get("execution")
+    share = execution.get("steal share") if isinstance(execution, Mapping) else None
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        return None
+    return float(share) if 0 <= share <= 1 else None
 
 
 def core_count(facts: Mapping[str, object]) -> int | None:

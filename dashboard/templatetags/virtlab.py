@@ -79,6 +79,7 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "published_mean": lambda mean, unit: wording.published_mean(
         mean.summarized_runs, mean.standard_deviation, unit
     ),
+    "steal_text": wording.steal_text,
     "custom_tool_slug": lambda name: name.partition(":")[2],
     "property_value": wording.property_value,
     "source_relation": sources.relation_name,

@@ -10,7 +10,8 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from benchmarks.comparison.comparison_table import OPTIONS, Column, Fact, rank_by_order
-from benchmarks.models import System
+from benchmarks.host_facts import steal_share
+from benchmarks.models import Run, System
 from benchmarks.sentences import Sentence, translate
 from dashboard.kit import formatting
 
@@ -331,6 +332,12 @@ COUNTED_UNITS: Final = {
     )
 } | {"query": "queries", "reply": "replies", "IO": "IOs"}
 """Plurals of the things that rates count."""
+
+
+def steal_text(run: Run) -> str:
+    """Return the CPU time that the host gave to others, or "" if it is unknown."""
+    share = steal_share(run.facts)
+    return "" if share is None else formatting.percent(share, ".1f")
 
 
 def published_mean(n: int, deviation: float | None, unit: str) -> str:

@@ -214,6 +214,7 @@ def _side(
         "shape": shape,
         "clock": _clock_text(cell, (value.run for value in runs)),
         "runs": runs,
+        "has_steal": any(wording.steal_text(value.run) for value in runs),
         "more_count": 0 if cell.summarized_runs else max(cell.n - len(runs), 0),
         "readings": f"{reverse('dashboard:cell', args=url_args)}runs/",
     }

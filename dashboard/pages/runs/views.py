@@ -88,6 +88,7 @@ def run_list(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str
     )
     return {
         "runs": shown,
+        "has_steal": any(map(wording.steal_text, shown)),
         "summarized_runs": frozenset(published.values_list("run_id", flat=True)),
         "menus": run_menus(query, measured, names),
         "older": older,

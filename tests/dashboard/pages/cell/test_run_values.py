@@ -1,4 +1,4 @@
-"""Pages of results that are known only from published means."""
+"""Values of runs on pages of results: published means and steal time."""
 
 from datetime import timedelta
 from html import unescape
@@ -55,3 +55,15 @@ def test_the_run_states_what_was_published(client, guest):
 @pytest.mark.parametrize("page", STUDY_PAGES)
 def test_all_pages_of_the_study_show_published_means(client, guest, page):
     text_of(client, f"{study_path(guest)}{page}")
+
+
+def test_runs_show_the_cpu_time_that_the_host_gave_to_others(
+    client, submit, run_document
+):
+    submit(run_document(52.9, facts={"execution": {"steal share": 0.125}}))
+    cell = Cell.objects.get()
+
+    for page in ("runs/", f"cells/{cell.pk}/"):
+        content = text_of(client, f"{study_path(cell)}{page}")
+        assert "Steal" in content
+        assert "12.5%" in content
