@@ -200,7 +200,7 @@ def _has_accidental_step(cell: CellFact, study: StudyFacts) -> bool:
         if neighbor.case == cell.case and neighbor.id != cell.id
         for value in neighbor.run_means
     ]
-    return any(abs(x / step - round(x / step)) > MAX_CHANCE for x in others)
+    return any(abs(math.remainder(x, step)) > MAX_CHANCE * step for x in others)
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:

@@ -146,3 +146,9 @@ def test_two_values_are_flagged_if_other_systems_scatter():
     assert disk((514, 402, 611, 466, 550), (470, 590, 431, 520, 640)) != []
     wild = [(514, 402, 611, 466, 550), (470, 590, 431, 520, 640)]
     assert disk(*wild, (455, 571, 389, 602, 533)) != []
+
+
+def test_values_of_the_smallest_step_are_accepted():
+    tiny = cell(*[2e-308, 5e-324] * 3, system="vm")
+
+    assert len(findings("few-distinct-readings", tiny, cell(4.0))) <= 1
