@@ -124,8 +124,8 @@ def _database(django_test_environment: None, django_db_blocker: Any) -> Iterator
         product = session.settings_dict["NAME"]
         # Closing the connection releases the lock.
         with creation._nodb_cursor() as alone:
-            # On a busy machine the first process needs longer than the usual timeout.
-            alone.execute("SET lock_timeout = 0")
+            # On a busy machine the first process needs longer than the usual timeouts.
+            alone.execute("SET lock_timeout = 0; SET statement_timeout = 0")
             alone.execute("SELECT pg_advisory_lock(1)")
             alone.execute("SELECT FROM pg_database WHERE datname = %s", [template])
             if alone.fetchone() is None:
