@@ -136,7 +136,7 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
     if energy is None:
         measured = wording.translate_text(window.reason) or DASH
     else:
-        measured = f"{formatting.number(100 * energy.coverage, '.3g')}%"
+        measured = formatting.percent(energy.coverage, ".3g")
     ends = {
         "start": formatting.number(window.start_s, ".6g"),
         "end": formatting.number(window.end_s, ".6g"),

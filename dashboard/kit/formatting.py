@@ -40,6 +40,9 @@ RATIO_DECIMALS: Final = 3
 # If the ends differ by a larger factor, each number is rounded by its own size.
 WIDE_INTERVAL_FACTOR: Final = 10.0
 
+SPACED_PERCENT: Final = "\N{NO-BREAK SPACE}%"
+SPACED_PERCENT_LANGUAGES: Final = {"de", "es", "fr"}
+
 Interval = tuple[float, float]
 
 TIME_UNITS: Final = ("s", "ms", "us", "ns")
@@ -53,6 +56,7 @@ UNIT_NAMES: Final = {"us": "µs", "us/KB": "µs/KB", "us/KiB": "µs/KiB"}
 class NumberFormat:
     decimal: str = "."
     thousands: str = ","
+    percent_sign: str = "%"
 
     @property
     def separators(self) -> str:
@@ -116,7 +120,8 @@ def language_number_format(language: str) -> NumberFormat:
     thousands = str(get_format("THOUSAND_SEPARATOR", language))
     if thousands in ("", decimal):  # some languages define only one separator
         thousands = "\N{NO-BREAK SPACE}"
-    return NumberFormat(decimal, thousands)
+    has_space = language.partition("-")[0] in SPACED_PERCENT_LANGUAGES
+    return NumberFormat(decimal, thousands, SPACED_PERCENT if has_space else "%")
 
 
 def localize_number(text: str) -> str:
@@ -127,6 +132,10 @@ def localize_number(text: str) -> str:
     return text.translate(
         {ord("."): active_format.decimal, ord(","): active_format.thousands}
     )
+
+
+def with_percent_sign(text: str) -> str:
+    return f"{text}{current_number_format().percent_sign}"
 
 
 def number(value: float, spec: str = "g") -> str:
@@ -225,10 +234,10 @@ def ratio(value: float, within: Interval | None = None) -> str:
 def ratio_percent(value: float, within: Interval | None = None) -> str:
     decimals = _ratio_decimals(value, within)
     if decimals is not None:
-        return f"{_format_rounded(100 * value, decimals - 2)}%"
+        return with_percent_sign(_format_rounded(100 * value, decimals - 2))
     if 0 < value < 0.01:
-        return f"{number(100 * value, '.2g')}%"
-    return f"{exact(100 * value)}%"
+        return with_percent_sign(number(100 * value, ".2g"))
+    return with_percent_sign(exact(100 * value))
 
 
 def percent_change(ratio: float) -> str:
@@ -241,14 +250,14 @@ def percent_change(ratio: float) -> str:
     )
     percent = round(100 * (ratio - 1), decimals)
     sign = "" if not percent else "+" if percent > 0 else "\N{MINUS SIGN}"
-    return f"{sign}{number(abs(percent), f',.{decimals}f')}%"
+    return with_percent_sign(f"{sign}{number(abs(percent), f',.{decimals}f')}")
 
 
 def percent_difference(ratio: float, within: Interval | None = None) -> str:
     """Format the distance of a ratio from 1: ``2.5%`` for 0.975 and 1.025."""
     of_interval = None if within is None else _decimals_within(ratio, within)
     decimals = 1 if of_interval is None else max(of_interval - 2, 0)
-    return f"{number(abs(100 * (ratio - 1)), f',.{decimals}f')}%"
+    return with_percent_sign(number(abs(100 * (ratio - 1)), f",.{decimals}f"))
 
 
 def _ratio_decimals(value: float, within: Interval | None) -> int | None:
@@ -278,7 +287,7 @@ def ratio_ends(interval: Interval) -> tuple[str, str]:
 def with_unit(text: str, unit: str) -> str:
     """Append a unit: ``9.5 MB/s``, but ``9.5%``."""
     if unit == "%":
-        return f"{text}%"
+        return with_percent_sign(text)
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 
@@ -320,7 +329,7 @@ def _format_rounded(value: float, decimals: int) -> str:
 
 
 def percent(fraction: float, spec: str = ".0f") -> str:
-    return f"{number(100 * fraction, spec)}%"
+    return with_percent_sign(number(100 * fraction, spec))
 
 
 def rounded_overhead(ratio: float) -> str:
@@ -330,7 +339,7 @@ def rounded_overhead(ratio: float) -> str:
 def _format_overhead(ratio: float, decimals: int) -> str:
     loss = round(100 * (1 - ratio), decimals)
     sign = "\N{MINUS SIGN}" if loss < 0 else ""
-    return f"{sign}{number(abs(loss), f',.{decimals}f')}%"
+    return with_percent_sign(f"{sign}{number(abs(loss), f',.{decimals}f')}")
 
 
 def ratio_shade(value: float) -> str:

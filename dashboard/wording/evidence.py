@@ -292,7 +292,7 @@ def _percent_interval_text(ends: tuple[float, float] | None) -> str:
     if ends is None:
         return ""
     low, high = (_percent_text(end, ends) for end in ends)
-    return f"{low.removesuffix('%')}\N{EN DASH}{high}"
+    return f"{low.removesuffix('%').rstrip()}\N{EN DASH}{high}"
 
 
 def pooled_ratio(

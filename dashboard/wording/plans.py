@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.models import Plan, PlanStep
 from dashboard import wording
+from dashboard.kit import formatting
 from dashboard.wording import Text
 from dashboard.wording.state_names import STEP_STATES
 
@@ -55,7 +56,7 @@ def budget_text(seconds: float) -> str:
 
 def rounded_percent(fraction: float) -> str:
     """Return a fraction in percent, rounded down so that 89.9% is not 90%."""
-    return f"{int(fraction * 100)}%"
+    return formatting.with_percent_sign(str(int(fraction * 100)))
 
 
 def join_command(plan: Plan, system_id: int) -> str:

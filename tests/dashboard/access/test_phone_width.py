@@ -6,10 +6,11 @@ Pages fit, follow the policy, do not shift and log no errors.
 from contextlib import ExitStack
 
 import pytest
+from django.conf import settings
 
 from running.headless_browser import FAMILIES, start_browser
 from tests.dashboard import browser_site, routes
-from tests.dashboard.access.page_checks import NOTE, layout_shifts
+from tests.dashboard.access.page_checks import NOTE, layout_shifts, visible_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -18,6 +19,7 @@ WIDTHS = (320, 360)
 
 
 # The widest font is the hardest case; `make test-slow` also uses the narrow ones.
+TRANSLATED = [code for code, _name in settings.LANGUAGES if code != "en"]
 WIDEST, *NARROW = FAMILIES
 
 
@@ -58,6 +60,25 @@ def test_page_fits_phone(phones, site, name):
         page.close()
         errors, windows[who].errors = windows[who].errors, []
         assert errors == [], address
+
+
+@pytest.mark.parametrize("name", ["home", "comparison", "cell", "upload"])
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translated_page_fits_and_is_accessible(phones, site, language, name):
+    _family, windows = phones
+    visit = windows["maintainer"]
+    visit.context.set_extra_http_headers({"Accept-Language": language})
+    page = visit.open(site.address(routes.PAGES[name][0]))
+    assert page.locator("html").get_attribute("lang") == language
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert browser_site.too_wide(page) == [], width
+        assert browser_site.spilled(page) == [], width
+    assert visible_problems(page) == []
+    page.close()
+    visit.context.set_extra_http_headers({})
+    errors, visit.errors = visit.errors, []
+    assert errors == []
 
 
 def test_page_uses_bundled_font(phones):

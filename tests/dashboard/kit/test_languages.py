@@ -13,6 +13,7 @@ from dashboard.wording import verdicts
 from tests.dashboard.marked_language import translated
 
 STUDY = "/studies/alpha-lab/study"
+SPACED = "\N{NO-BREAK SPACE}%"
 DAY = datetime(2026, 11, 21, 15, 4, tzinfo=UTC)
 GERMAN = {"accept-language": "de-AT,de;q=0.9,en;q=0.8"}
 FRENCH = {"accept-language": "fr"}
@@ -21,9 +22,9 @@ FRENCH = {"accept-language": "fr"}
 @pytest.mark.parametrize(
     ("language", "locale"),
     [
-        ("de", NumberFormat(",", ".")),
+        ("de", NumberFormat(",", ".", SPACED)),
         ("en", NumberFormat(".", ",")),
-        ("fr", NumberFormat(",", "\N{NO-BREAK SPACE}")),
+        ("fr", NumberFormat(",", "\N{NO-BREAK SPACE}", SPACED)),
         ("ja", NumberFormat(".", ",")),
     ],
 )
@@ -47,7 +48,7 @@ def test_all_number_formats_follow_the_language():
         assert formatting.measurement(0.123456789) == "0,1235"
         assert formatting.ratio(0.984) == "0,984"
         assert formatting.ratio(0.0012) == "0,0012"
-        assert formatting.overhead(0.984) == "1,6%"
+        assert formatting.overhead(0.984) == "1,6\N{NO-BREAK SPACE}%"
         assert formatting.memory_size(1_500) == "1.500 B"
         assert verdicts.shade_legend("efficiency")[0] == ("slow-5", "≤ 0,25")
 
