@@ -62,7 +62,7 @@ def test_page_fits_phone(phones, site, name):
         assert errors == [], address
 
 
-@pytest.mark.parametrize("name", ["home", "comparison", "cell", "upload"])
+@pytest.mark.parametrize("name", ["home", "compare", "cell", "upload"])
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_translated_page_fits_and_is_accessible(phones, site, language, name):
     _family, windows = phones
