@@ -74,6 +74,7 @@ def test_translated_page_fits_and_is_accessible(phones, site, language, name):
         page.set_viewport_size({"width": width, "height": 844})
         assert browser_site.too_wide(page) == [], width
         assert browser_site.spilled(page) == [], width
+    page.emulate_media(reduced_motion="reduce")
     assert visible_problems(page) == []
     page.close()
     visit.context.set_extra_http_headers({})
