@@ -40,8 +40,8 @@ SILENT = {"script", "style", "code", "pre", "svg", "time"}
 
 # Proper names and technical terms that are not translated.
 NAMES = """Virtlab OpenAPI CSV JSON LaTeX Phoronix PNG SVG PDF BibTeX CSL UTC vCPU vCPUs
-    CPU Hyper-V Lenth Benjamini Hochberg Jain alice carol testserver http studies English Deutsch
-    Español"""
+    CPU Hyper-V Lenth Benjamini Hochberg Jain alice carol testserver http studies
+    English Deutsch Español"""
 LONG = 60  # longer texts of the data are compared as a whole
 
 
