@@ -539,7 +539,7 @@ OWN = {
 THROUGH = {
     "cell": ("cellsession", "efficiency"),
     "run": ("runenergy", "runmean", "runwindow", "sample"),
-    "flag": ("decision", "flag_cells", "flag_quoted_studies", "flag_runs"),
+    "flag": ("flagdecision", "flag_cells", "flag_quoted_studies", "flag_runs"),
 }
 
 
@@ -551,7 +551,9 @@ def hide_all_but(study):
         for parent, tables in THROUGH.items()
         for table in tables
     }
-    by["benchmarks_owntoolversion"] = "tool_id IN (SELECT id FROM benchmarks_owntool)"
+    by["benchmarks_customtoolversion"] = (
+        "tool_id IN (SELECT id FROM benchmarks_customtool)"
+    )
     by["benchmarks_case"] = "id IN (SELECT case_id FROM benchmarks_cell)"
     for rows, tables in OWN.items():
         by |= {table: rows for table in sorted(tables) if table not in by}
