@@ -17,6 +17,8 @@ from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
+PACKAGE_KINDS = ("deb", "rpm")
+PIP_COMMAND = "pip install --index-url {index} virtlab-agent"
 # With "-" the agent asks for the token. Process lists and histories do not contain it.
 ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 
@@ -94,7 +96,10 @@ def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
             form, status = TokenForm(), 201
     context = {
         "agent_key": agent_signatures.public_key(),
-        "index_url": request.build_absolute_uri("/agent/simple/"),
+        "package_kinds": PACKAGE_KINDS,
+        "pip_command": PIP_COMMAND.format(
+            index=request.build_absolute_uri("/agent/simple/")
+        ),
         "access": access,
         "form": form,
         "agents": lab_agents(access.lab),

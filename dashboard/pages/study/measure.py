@@ -8,16 +8,20 @@ from django.views.decorators.cache import never_cache
 from benchmarks.labs.enrolment import CODE_LIFETIME, enrolment_code
 from dashboard.kit.viewers import editable_study_or_404, required_user
 
+LINE = "curl -fsS {script} | python3 - {code}"
+ENROLL_LINE = "virtlab-agent enroll --server {server} --code {code}"
+
 
 @never_cache
 def measure_machine(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = editable_study_or_404(request, lab, slug)
     code = enrolment_code(study, required_user(request))
+    server = request.build_absolute_uri("/").rstrip("/")
+    script = request.build_absolute_uri(reverse("agent-start"))
     context = {
         "study": study,
-        "code": code,
-        "server": request.build_absolute_uri("/").rstrip("/"),
-        "script": request.build_absolute_uri(reverse("agent-start")),
+        "line": LINE.format(script=script, code=code),
+        "enroll_line": ENROLL_LINE.format(server=server, code=code),
         "minutes": round(CODE_LIFETIME.total_seconds() / 60),
     }
     return render(request, "study/measure.html", context)
