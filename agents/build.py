@@ -107,7 +107,6 @@ def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
 
 
 def build_readers() -> bytes:
-    """Return the server's readers with the command `check`, as one program."""
     files = {"__main__.py": _READERS_MAIN.encode()}
     root = os.path.dirname(FOLDER)
     for pattern in _READER_FILES:
@@ -218,7 +217,6 @@ def _content(path: str) -> bytes:
 
 
 def checksum_line(content: bytes, name: str = NAME) -> str:
-    """Return a line for `sha256sum --check`."""
     return "%s  %s\n" % (hashlib.sha256(content).hexdigest(), name)
 
 

@@ -101,8 +101,8 @@ def retry_pause_s(
 ) -> float:
     """Return the pause before the next attempt.
 
-    It doubles with each failure up to ``longest_s``, is multiplied by a random factor
-    from 0.5 to 1, and is at least ``retry_after_s``.
+    It doubles with each failure up to ``longest_s``, times a random factor from 0.5 to
+    1, and is at least ``retry_after_s``.
     """
     # 2.0 ** 1024 raises OverflowError.
     backoff_s = min(longest_s, shortest_s * 2.0 ** min(failures, 10))
@@ -150,7 +150,7 @@ class Client:
             self._idle.pop().close()
 
     def create_study(self, study: Document) -> Document:
-        """Create a study, or return the existing one if it is identical."""
+        """Create a study, or return the existing identical one."""
         return self.request("POST", "studies/", study)
 
     def update_study(self, slug: str, changes: Document) -> Document:
@@ -159,11 +159,11 @@ class Client:
         )
 
     def register_host(self, host: Document) -> Document:
-        """Register a machine, or return the existing one if it is identical."""
+        """Register a machine, or return the existing identical one."""
         return self.request("POST", "hosts/", host)
 
     def declare_tool(self, tool: Document) -> Document:
-        """Declare a custom tool, or return the existing one if it is identical."""
+        """Declare a custom tool, or return the existing identical one."""
         return self.request("POST", "custom-tools/", tool)
 
     def register_system(self, system: Document) -> Document:
@@ -180,7 +180,6 @@ class Client:
             yield stored
 
     def import_study(self, content: bytes) -> Document:
-        """Store a study file; it may be compressed with gzip."""
         return self.send_form("study-file/", content, "application/json")
 
     def send_form(self, path: str, body: bytes, content_type: str) -> Document:
@@ -205,7 +204,6 @@ class Client:
         return self._retried(fetch)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
-        """Yield all items of a paginated list."""
         page = self.get(path, **query)
         while True:
             yield from page["results"]
@@ -322,8 +320,6 @@ class Client:
 
 
 class Proxy(NamedTuple):
-    """An HTTP proxy; ``name`` is its URL without the password."""
-
     name: str
     host: str
     port: int
@@ -409,7 +405,7 @@ class _SocketReader(io.RawIOBase):
 
 
 def open_connection(url: str, timeout_s: float = 0.0) -> HttpConnection:
-    """Connect to the server of a URL, through a proxy if one is configured.
+    """Connect to the server of a URL, possibly through a proxy.
 
     Raise OSError, or ValueError for an invalid URL.
     """
@@ -560,7 +556,7 @@ def _checked_answer(
 ) -> Document:
     """Return Virtlab's answer to a body; raise TemporaryError for any other answer.
 
-    The login page of a network, or a proxy that lost its server, also answers with 200.
+    Login pages and proxies without their server also answer with 200.
     """
     # `length` is what is missing of Content-Length.
     if response.length:

@@ -28,7 +28,6 @@ def printable_name(name: str) -> str:
 
 
 def printable_all(value: Any) -> Any:
-    """Escape unprintable characters in all texts, and remove NUL at their ends."""
     if isinstance(value, dict):
         return {name: printable_all(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -37,7 +36,6 @@ def printable_all(value: Any) -> Any:
 
 
 def utc_text(at_s: Optional[float] = None) -> str:
-    """Format a time as 2026-11-24T04:00:00Z; the default is now."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
 
 

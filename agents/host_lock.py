@@ -95,10 +95,9 @@ class HostLock:
 
 
 def _open(path: str) -> Optional[Any]:
-    """Open the file, or create it; return None if both are impossible.
+    """Open or create the file; return None if both are impossible.
 
-    Another user may have created it as a link or a named pipe: do not follow a link, do
-    not block, and do not write.
+    Another user may have made it a link or a pipe: do not follow, block or write.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     for extra in (0, os.O_CREAT):
@@ -110,6 +109,5 @@ def _open(path: str) -> Optional[Any]:
 
 
 def _holders() -> List[Tuple[int, int]]:
-    """Return process and inode of each lock that the kernel shows."""
     found = _FLOCK.findall(read_text_file("/proc/locks") or "")
     return [(int(pid), int(inode)) for pid, inode in found]

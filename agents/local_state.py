@@ -1,9 +1,8 @@
 """The agent's folder: enrolment, spool, and locks.
 
-Sending would disturb measurements, so two locks separate them. A measurement takes the
-lock `measuring` and then waits until the current request has ended. A sender holds the
-lock `sending` during each request and starts none while `measuring` is locked. The
-operating system releases the locks of a killed process.
+Sending would disturb measurements. A measurement locks `measuring`, then waits for the
+end of the current request. A sender holds `sending` during each request and starts none
+while `measuring` is locked. The operating system releases locks of killed processes.
 """
 
 import json
@@ -89,9 +88,9 @@ def save_enrolment(enrolment: Enrolment) -> str:
 
 
 def load_enrolment() -> Enrolment:
-    """Return the enrolment; raise NotEnrolledError if it is missing or invalid.
+    """Return the enrolment or raise NotEnrolledError.
 
-    If both $VIRTLAB_SERVER and $VIRTLAB_TOKEN are set, they replace the file.
+    $VIRTLAB_SERVER and $VIRTLAB_TOKEN together replace the file.
     """
     server, token = os.environ.get(SERVER_VARIABLE), os.environ.get(TOKEN_VARIABLE)
     if server and token:

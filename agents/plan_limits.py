@@ -130,7 +130,6 @@ def _is_peer(peer: str, allowed: Tuple[str, ...]) -> bool:
 
 
 def _host(peer: str) -> str:
-    """Return a peer without port and brackets."""
     if peer.startswith("["):
         return peer[1:].partition("]")[0]
     host, colon, port = peer.rpartition(":")

@@ -1,11 +1,9 @@
 """Follow a plan of the server: take a slot, run its steps, report each result.
 
-A slot is the place of one guest in a plan. The slots of a co-run start together
-(docs/method.md, Plans). The last stamp of the clocks is half a second before the start.
-
-A result counts after the server has answered "keep". Until then it is stored in
-`plan-<plan>-slot-<slot>.json` next to the spool, for a restarted agent. Every request
-may be repeated.
+A slot is the place of one guest. Slots of a co-run start together (docs/method.md,
+Plans), half a second after the last stamp. A result counts once the server answers
+"keep"; until then it is stored in `plan-<plan>-slot-<slot>.json` for a restarted agent.
+Every request may be repeated.
 """
 
 import hashlib
@@ -144,7 +142,7 @@ def pause_before_retry(wait_s: float) -> None:
 def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockStamp:
     """Wait for a time of the time server's clock, or raise StartMissedError.
 
-    On return this process has a higher priority until it starts the program.
+    Until the program starts, this process keeps a higher priority.
     """
     first, rate, sleep_us, last_us = stamp, 1.0, FIRST_SLEEP_US, LAST_STAMP_US
     while remaining_us(moment_us, stamp, rate) > last_us:
@@ -175,7 +173,7 @@ def remaining_us(moment_us: int, stamp: ClockStamp, rate: float = 1.0) -> float:
 def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
     """Return the rate of the time server's clock relative to ours.
 
-    Return 1 if the uncertainty of the stamps alone explains the difference.
+    1 if the uncertainty of the stamps explains the difference.
     """
     own_us = last.local_monotonic_us - first.local_monotonic_us
     server_us = last.server_monotonic_us - first.server_monotonic_us
@@ -198,8 +196,6 @@ def refresh_stamp(
 
 
 class Window(NamedTuple):
-    """Start and end of a program on the time server's clock."""
-
     started_us: int
     ended_us: int
     started_wall_us: int
@@ -211,7 +207,7 @@ def program_window(
 ) -> Optional[Window]:
     """Convert start and duration of a program to the time server's clock.
 
-    Return None unless ``clock`` has the stamps before and after the program.
+    None unless ``clock`` has the stamps before and after the program.
     """
     if "start" not in clock or "end" not in clock:
         return None
@@ -356,7 +352,7 @@ def run_part(
 ) -> PendingReport:
     """Run a slot's part of a step; return the report about it.
 
-    Raise AttemptCancelledError if the server cancels the start.
+    AttemptCancelledError if the server cancels the start.
     """
     try:
         step = part_step(part, slot)
@@ -403,10 +399,7 @@ def part_step(part: Part, slot: PlanSlotContext) -> Step:
 
 
 def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
-    """Return the steps of a part's tool; raise UsageError if it cannot run.
-
-    Files go to the folder that the plan names, by default the current one.
-    """
+    """Return the steps of a part's tool; raise UsageError if it cannot run."""
     options, through = part["options"], slot.through
     if through:
         check_tools([part["tool"]])

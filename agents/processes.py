@@ -43,7 +43,7 @@ def plain_environment() -> Dict[str, str]:
 def raise_priority() -> None:
     """Run this process before all others, if permitted; its children run normally.
 
-    A busy machine would otherwise wake it up too late to start a program in time.
+    On a busy machine it would otherwise start programs too late.
     """
     try:
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
@@ -61,10 +61,7 @@ def restore_priority() -> None:
 
 
 def program_output(argv: List[str], timeout_s: float = TIMEOUT_S) -> Optional[str]:
-    """Return a program's output, whatever its exit code.
-
-    Return None if it prints nothing or cannot run.
-    """
+    """Return a program's output at any exit code; None if empty or not run."""
     if shutil.which(argv[0]) is None:
         return None
     try:
@@ -81,8 +78,8 @@ def run_program(
 ) -> CompletedProgram:
     """Run a program; ``most_bytes`` limits stdout and stderr separately.
 
-    Raise OSError if it does not start, and TimeoutExpired or OutputTooLargeError after
-    killing it.
+    OSError if it does not start; TimeoutExpired or OutputTooLargeError after killing
+    it.
     """
     ends_at = time.monotonic() + timeout_s
     program = subprocess.Popen(

@@ -1,7 +1,6 @@
 """Verification of minisign signatures: Ed25519 (RFC 8032, section 5.1.7) over BLAKE2b.
 
-This module only verifies, so it holds no secret, and it need not run in constant time
-(docs/decisions/agent-signatures.md).
+Without secrets, it need not run in constant time (docs/decisions/agent-signatures.md).
 """
 
 import base64
@@ -40,7 +39,6 @@ class PublicKey(NamedTuple):
 
 
 def read_key(text: str, source: str) -> PublicKey:
-    """Return the key of a line, or of a file with a comment above it."""
     lines = text.strip().splitlines() or [""]
     content = _decoded(lines[-1], 42, _BROKEN % (source, "public key"))
     if content[:2] != b"Ed" or len(lines) > 2:

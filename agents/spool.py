@@ -50,10 +50,9 @@ class Spool:
         self._remove_abandoned(self.new_folder)
 
     def save(self, document: Dict[str, Any], kind: str = "") -> str:
-        """Store a document durably; return its key.
+        """Store a document durably; return its key or raise SpoolFullError.
 
-        Raise SpoolFullError if it was not stored. ``kind`` is the suffix of the key for
-        documents other than runs.
+        ``kind`` is the suffix of the key for documents other than runs.
         """
         content = json.dumps(document).encode()
         size = self._count(len(content))
@@ -81,7 +80,6 @@ class Spool:
         return os.path.join(self.folder, key + ".json")
 
     def waiting(self) -> List[str]:
-        """Return all keys, oldest first."""
         files = sorted(_files(self.folder))
         return [name[:-5] for _, name, _ in files if _WAITING.fullmatch(name)]
 
@@ -95,8 +93,7 @@ class Spool:
     def peek(self, limit: int = MAX_LISTED_KEYS) -> Tuple[List[Tuple[str, int]], int]:
         """Return keys and sizes, oldest first, and the number of all documents.
 
-        At most ``limit`` documents are returned. If more are waiting, these are the
-        first that the folder lists, not necessarily the oldest.
+        Above ``limit``, the returned ones are not necessarily the oldest.
         """
         files: List[Tuple[int, str, int]] = []
         number = 0
@@ -109,10 +106,7 @@ class Spool:
         return [(name[:-5], size) for _, name, size in sorted(files)], number
 
     def read(self, key: str) -> bytes:
-        """Return a document as it was saved.
-
-        Raise FileNotFoundError if another process has sent it meanwhile.
-        """
+        """Return a document; FileNotFoundError if another process has sent it."""
         with open(self.path(key), "rb") as file:
             return file.read()
 
@@ -171,7 +165,7 @@ class Spool:
     def _count(self, change: int, size: int = -1) -> int:
         """Add ``change`` to the stored size, or to ``size`` if given; return the sum.
 
-        If the stored size is damaged, measure all documents again.
+        If the stored size is damaged, measure all documents.
         """
         path = os.path.join(self.folder, "held")
         try:

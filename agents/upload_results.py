@@ -28,8 +28,6 @@ class UploadState(NamedTuple):
 
 
 class Uploads:
-    """The uploads of a command, by a readable name."""
-
     def __init__(self) -> None:
         self.documents: Dict[str, Document] = {}
         self.states: Dict[str, UploadState] = {}
@@ -44,7 +42,7 @@ class Uploads:
     def report(self, enrolment: Enrolment, console: Console) -> int:
         """Wait until the server has read the uploads; report, return the exit code.
 
-        Stop waiting after a time limit, or when a measurement starts.
+        Stops after a time limit, or when a measurement starts.
         """
         client = Client(enrolment.server, enrolment.token)
         deadline_s = time.monotonic() + PARSING_TIMEOUT_S
@@ -68,7 +66,6 @@ class Uploads:
         return code
 
     def _print_comparison(self, enrolment: Enrolment, console: Console) -> None:
-        """Print the URL of the comparison of each study; nothing if unavailable."""
         client = Client(enrolment.server, enrolment.token)
         studies = {document.get("study") for document in self.documents.values()}
         for slug in sorted(map(str, filter(None, studies))):

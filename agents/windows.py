@@ -79,7 +79,6 @@ def registry_value(key: str, name: str) -> Optional[Any]:
 
 
 def registry_names(key: str) -> List[str]:
-    """Return the names of the keys below a key; [] if it does not exist."""
     registry = importlib.import_module("winreg")
     names: List[str] = []
     try:
@@ -228,7 +227,6 @@ def installed_bytes() -> Optional[int]:
 
 
 def cpu_times() -> Optional[List[int]]:
-    """Return user, nice, system and idle time in units of 100 ns."""
     ctypes = importlib.import_module("ctypes")
     times = [ctypes.c_ulonglong() for _ in range(3)]
     is_known = _call_kernel32("GetSystemTimes", *map(ctypes.byref, times))
@@ -346,7 +344,6 @@ def _disk(path: str) -> Optional[Dict[str, Any]]:
 
 
 def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str, Any]:
-    """Parse the descriptors of a disk, which are empty if unavailable."""
     device, cache = property_of(_DEVICE), property_of(_WRITE_CACHE)
     seeks = property_of(_SEEK_PENALTY)
     facts: Dict[str, Any] = {"bytes": None, "rotational": None, "write cache": None}
@@ -400,7 +397,6 @@ def networks() -> Dict[str, Dict[str, Any]]:
 
 
 def _adapter(ctypes: Any) -> Any:
-    """Return a structure of the first fields of IP_ADAPTER_ADDRESSES."""
     pointer, uint32 = ctypes.c_void_p, ctypes.c_uint32
     structure: Any = ctypes.Structure
     fields = [

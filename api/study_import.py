@@ -113,7 +113,6 @@ Head = dict[str, list[tuple[Entry, Any]]]
 
 
 def _read_head(entries: Iterable[Entry], problems: _Problems) -> Head:
-    """Return the validated entries by member, except those that are stored last."""
     head: Head = {}
     fields = StudyFileInput().fields
     for entry in entries:
@@ -255,7 +254,6 @@ def _store_batch(
 
 
 def _upload_of(entry: Entry, slug: str) -> bytes:
-    """Return a run as a document for `/runs/`, with the study."""
     document = entry.value
     if not isinstance(document, dict):
         sentence = f"Send an object, not {json_type_name(document)}."

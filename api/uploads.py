@@ -465,7 +465,6 @@ class NumberedUpload(NamedTuple):
 
 
 def numbered_lines(body: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines that are not blank with their numbers."""
     lines = [
         (number, line)
         # Unlike editors, splitlines would also split at a single \r.

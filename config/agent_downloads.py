@@ -57,7 +57,6 @@ def show_index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_start_script(request: HttpRequest) -> HttpResponse:
-    """Show the program that downloads the agent of this server and enrolls it."""
     return _text(build.start_script(request.build_absolute_uri("/").rstrip("/")))
 
 

@@ -1,5 +1,3 @@
-"""Addresses of clients, also behind trusted proxies."""
-
 from ipaddress import ip_address
 
 from django.conf import settings

@@ -1,5 +1,3 @@
-"""The Python client as a wheel, which pip installs from the server."""
-
 from functools import cache
 
 from django.conf import settings

@@ -1,12 +1,10 @@
-"""waitress's HTTP server, with limits on the connections and bodies that clients hold.
+"""waitress's HTTP server, with limits on connections and buffered bodies.
 
-Connections: when an address has too many, or all have, the connection that has been
-silent for longest is closed.
-
-Bodies: they are buffered before a thread gets the request, in temporary files above
-512 KiB. Larger bodies of clients that are neither signed in nor have a valid token are
-read but not kept, so that the application answers as if they were empty. All bodies
-together, and those of one address, have a limit; above it the response is 503.
+When an address has too many connections, or all have, the one that has been silent for
+longest is closed. Bodies are buffered before a thread gets the request, in temporary
+files above 512 KiB. Larger bodies of unknown clients (no session, no valid token) are
+dropped, so that the application answers as if they were empty. All bodies together, and
+those of one address, have a limit; above it the response is 503.
 """
 
 import socket
@@ -32,8 +30,8 @@ from waitress.server import TcpWSGIServer
 from benchmarks.errors import BenchmarksError
 from config.client_addresses import client_address, is_trusted_proxy
 
-# Each connection needs a file descriptor and, while slow, a buffer. Several people and
-# machines may share an address.
+# Each connection needs a file descriptor and, while slow, a buffer. Clients may share
+# an address.
 MAX_CONNECTIONS: Final = 4_000
 MAX_ADDRESS_CONNECTIONS: Final = 256
 ACCEPTED_PER_TURN: Final = 64
@@ -178,8 +176,6 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
 
 
 class BoundedServer(TcpWSGIServer):  # type: ignore[misc]
-    """A server of one listening socket."""
-
     channel_class = BoundedChannel
 
     def __init__(self, application: Any, listener: socket.socket, **options: Any):

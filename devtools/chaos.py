@@ -59,10 +59,9 @@ PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
 
 @dataclass
 class ClientLog:
-    """The uploads of one client, and the responses.
+    """The uploads of one client, and the responses, by key.
 
-    ``sent`` has the client's number and the value by key, ``acked`` the time of the
-    acknowledgment.
+    ``sent`` has the client's number and the value, ``acked`` the time.
     """
 
     sent: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -79,7 +78,6 @@ class ProductUnderTest:
         self.socket = self.services.valkey.socket
 
     def processes(self, part: str) -> list[psutil.Process]:
-        """Return the processes of a part, the master first."""
         processes = self.product.processes_matching(*PARTS[part])
         processes.sort(key=lambda process: process.pid)
         if part != "postgres":

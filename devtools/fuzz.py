@@ -168,7 +168,6 @@ class Fuzzer:
         return FuzzedRequest("POST", f"/api/v1/{name}", headers, body)
 
     def _changed(self, document: Any) -> Any:
-        """Return a copy in which one value is replaced, added or removed."""
         changed = deepcopy(document)
         items = list(_items(changed))
         if not items:
@@ -301,7 +300,6 @@ class Fuzzer:
 
 
 def _items(value: Any) -> Any:
-    """Yield each container with each of its keys."""
     if not isinstance(value, dict | list):
         return
     for key in list(value) if isinstance(value, dict) else range(len(value)):
@@ -376,7 +374,6 @@ def _is_settled(product: Product) -> bool:
 
 
 def _credentials(product: Product) -> tuple[str, str, str]:
-    """Return a token with all rights, session cookies and CSRF token."""
     words = ("create_token", "first-lab", "fuzzer", "--upload", "--read", "--manage")
     token = command(product.var, "manage.py", *words).split()[-1]
     user = Crawler(product, "a user")

@@ -324,8 +324,8 @@ def pss_mib(product: Product) -> float:
 def page(url: str, database: str | None = None, study: str = "") -> tuple[float, int]:
     """Return the median time to load a page in ms, and its size in bytes.
 
-    With ``database``, a run of ``study`` (by default, of the smallest study) is changed
-    before each view.
+    With ``database``, a run of ``study`` (by default the smallest) changes before each
+    view.
     """
     times = []
     for _ in range(VIEWS):
@@ -340,7 +340,7 @@ def page(url: str, database: str | None = None, study: str = "") -> tuple[float,
 
 
 def copied_rows_per_s(url: str, count: int = 50_000) -> float:
-    """Return how many rows per second COPY writes, for rows like those of samples."""
+    """Return COPY's rows per second, for rows like those of samples."""
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS bench_limit")
         connection.execute(

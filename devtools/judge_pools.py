@@ -27,7 +27,6 @@ SIZE: Final = 1000
 def interleaved(
     study: str, host: str, readings: Mapping[str, Floats], *, first: float = 0.0
 ) -> Iterator[dict[str, Any]]:
-    """Yield the runs of one machine; the systems take turns."""
     for place, (hypervisor, values) in enumerate(readings.items()):
         for run, value in enumerate(values.tolist()):
             minute = first + (run * len(readings) + place) * STEP_MIN
@@ -180,7 +179,6 @@ def upload_machines(
     readings: Sequence[Mapping[str, Floats]],
     labs: Sequence[int],
 ) -> list[str]:
-    """Upload a study per machine."""
     studies = []
     for number, (of_machine, lab) in enumerate(zip(readings, labs, strict=True)):
         study = f"judge-{slugify(name)}-{number}"

@@ -1,5 +1,3 @@
-"""A running product as the judging programs use it: uploads, waiting and reading."""
-
 import json
 import re
 import time
@@ -25,8 +23,7 @@ MAX_LINES: Final = 5000
 class Product:
     """The API with an upload token and, for private studies, a token that reads.
 
-    ``changed_words`` counts verdicts, by study, that were shown before the check of
-    all runs and are not its verdicts.
+    ``changed_words`` counts verdicts that the check of all runs changed, by study.
     """
 
     def __init__(self, url: str, token: str, read_token: str = "") -> None:
@@ -81,7 +78,6 @@ class Product:
         return next(self.rows(f"evidence/?{urlencode(question)}"))
 
     def wait(self, study: str) -> None:
-        """Wait until all runs are checked."""
         end = time.monotonic() + TIMEOUT_S
         early: set[tuple[int, str]] = set()
         while time.monotonic() < end:

@@ -12,15 +12,12 @@ import psutil
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Return the value below which this share of the values lies; 0 without values."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """Responses per second, and the 99th percentile of their times in ms."""
-
     per_s: float
     p99_ms: float
     elapsed_s: float

@@ -1,7 +1,4 @@
-"""A bare Django application that only stores uploads.
-
-Its speed is the upper bound with which `ingest_benchmark` compares the product.
-"""
+"""A bare Django application that only stores uploads, as an upper bound."""
 
 import hashlib
 import os

@@ -148,8 +148,7 @@ class Snapshot:
     ) -> Iterator[dict[str, str]]:
         """Yield queries with one filter, for each of its values.
 
-        Unless the response is a paginated list, also yield queries with two filters. In
-        such lists, filters only omit rows.
+        Also with two, except for paginated lists, where filters only omit rows.
         """
         values = [
             [(name, str(value)) for value in parameter["schema"]["enum"]]
@@ -502,7 +501,6 @@ class SnapshotComparison:
             )
 
     def _rows(self, rows: list[Any]) -> Document | None:
-        """Return rows by their identifying fields; None if these are not unique."""
         if not rows or not all(isinstance(row, dict) for row in rows):
             return None
         by_key = {self.new.key(row): row for row in rows}
@@ -510,7 +508,6 @@ class SnapshotComparison:
 
 
 def _endpoint(name: str) -> str:
-    """Return the name of a snapshot file without the study in it."""
     parts = name.split("/")
     return parts[-1] if len(parts) == 3 and "{" not in name else name
 

@@ -130,7 +130,6 @@ def find_ids(context: BrowserContext) -> dict[str, str]:
 def take_screenshot(
     context: BrowserContext, url: str, path: Path, *, full_page: bool
 ) -> Iterator[str]:
-    """Take a screenshot when all charts are drawn; yield problems of the page."""
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

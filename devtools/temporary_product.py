@@ -139,7 +139,6 @@ def upload_reference(product: Product, most: int) -> str:
 
 
 def document(study: str, host: str, value: float, **changes: Any) -> dict[str, Any]:
-    """Return an upload with one native sample; keyword arguments replace fields."""
     return {
         "key": str(uuid.uuid4()),
         "study": study,

@@ -141,8 +141,8 @@ class Venv:
         notes = self._notes()
         if notes.get(requirements.name) == digest:
             return
-        # If this process is killed, "installing" remains, and the next start creates
-        # the environment again.
+        # If this process is killed, "installing" makes the next start create the
+        # environment again.
         self._write(dict(notes, installing=requirements.name))
         command = [str(self.python), "-m", "pip", "install", "--require-hashes"]
         # Wheels only: users may have no compiler.

@@ -13,8 +13,8 @@ import redis
 
 from running.errors import StartError
 
-# A 2xx response means that data are committed, so commits must wait for the disk. Every
-# value of synchronous_commit except "off" ensures this.
+# A 2xx response means committed data, so commits must wait for the disk, as with all
+# values of synchronous_commit but "off".
 DATABASE_SETTINGS = {
     "fsync": {"on"},
     "full_page_writes": {"on"},

@@ -10,8 +10,7 @@ from running.errors import StartError
 class FileLock:
     """A lock that is held while any process has the descriptor open.
 
-    A server keeps the inherited lock until it has ended, even if its parent process was
-    killed before.
+    A server keeps it after its parent process was killed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,9 +28,9 @@ class FileLock:
         return True
 
     def acquire(self, *, timeout_s: float, pause: Callable[[], None], what: str) -> int:
-        """Wait for the previous holder to end, then lock; return the descriptor.
+        """Wait for the previous holder, then lock; return the descriptor.
 
-        Raise StartError after the timeout.
+        StartError after the timeout.
         """
         deadline = time.monotonic() + timeout_s
         while not self.try_acquire():

@@ -72,7 +72,7 @@ def add_sources(client: Client, slugs: Iterable[str]) -> None:
 def load_data_sets(client: Client) -> None:
     """Load the large studies one after the other, with one printed line for each.
 
-    All are listed at once; their notes say that they are incomplete.
+    All are listed at once, as incomplete.
     """
     add_sources(client, data_set_names())
     # Reading the rows of complete studies would take seconds at each start.

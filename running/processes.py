@@ -99,10 +99,7 @@ class Child:
         return self.process.pid if self.process else None
 
     def start(self, pass_fds: Sequence[int] = ()) -> None:
-        """Start the program in its own group, which a terminal's Ctrl-C does not reach.
-
-        The program inherits ``pass_fds``.
-        """
+        """Start the program in its own group, which Ctrl-C does not reach."""
         self.kill_group()  # descendants of a killed predecessor
         program = self.program
         command = launch_command(
@@ -123,10 +120,7 @@ class Child:
             )
 
     def poll(self) -> int | None:
-        """Return the exit code, None while the program runs.
-
-        A negative code is the number of the signal that killed it.
-        """
+        """Return the exit code (negative: a signal), None while the program runs."""
         return self.process.poll() if self.process else None
 
     def stop(self, immediately: Callable[[], bool] = lambda: False) -> None:
@@ -186,9 +180,9 @@ def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None
 
 
 def copy_and_truncate(log: Path) -> None:
-    """Copy a large log, which programs have open for appending, and empty it.
+    """Copy a large log, which programs append to, and empty it.
 
-    Lines that are written between copying and truncating are lost.
+    Lines in between are lost.
     """
     rotate_log(log, _copy_and_empty)
 

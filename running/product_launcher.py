@@ -52,9 +52,9 @@ class Product:
         ]
 
     def wait_until_ready(self) -> str:
-        """Return the output up to the line that reports readiness.
+        """Return the output up to readiness.
 
-        Raise AssertionError with the output if the product ends before.
+        AssertionError with the output if the product ends before.
         """
         output = self.process.stdout
         assert output

@@ -86,10 +86,9 @@ def _fits_socket(folder: Path) -> bool:
 
 
 def make_private_folder(folder: Path, account: OsAccount | None) -> None:
-    """Create a folder that only its owner can enter.
+    """Create a folder that only its owner (by default the current user) can enter.
 
-    The owner is the account, or the current user. Raise StartError if the folder exists
-    and belongs to another user.
+    StartError if another user owns it.
     """
     owner = account.uid if account else os.geteuid()
     with suppress(FileExistsError):

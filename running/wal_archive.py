@@ -53,10 +53,10 @@ def base_backup(folder: VarFolder, archive: Path) -> Path:
 
 
 def recover(folder: VarFolder, archive: Path, until: datetime | None) -> Path:
-    """Recover a new folder to a point in time, or to the end of the archive.
+    """Recover a new folder to a point in time; return the base backup used.
 
-    Return the base backup that was used. Raise StartError if the folder already has
-    data, no base backup is old enough, or the log ends too early.
+    StartError if the folder has data, no base backup is old enough, or the log ends too
+    early.
     """
     folder.prepare()
     lock = folder.lock()

@@ -111,10 +111,7 @@ def build_image(
 
 
 def unpacked_kernel(kernel: bytes) -> bytes:
-    """Return the kernel as an ELF file.
-
-    An emulated processor would need half of the boot to unpack xz.
-    """
+    """Return the kernel as an ELF file; emulated processors unpack xz slowly."""
     start = kernel.find(XZ)
     if start < 0:
         return kernel
@@ -177,7 +174,6 @@ def write_disk(folder: Path) -> Path:
 
 
 def write_raw_disk(path: Path) -> Path:
-    """Write a file with an empty file system, all of it allocated on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for _ in range(RAW_MIB):
@@ -199,7 +195,6 @@ def kernel_path(kernel: str, folder: Path) -> Path:
 
 
 def pack_agent(folder: Path) -> Path:
-    """Compile static kernels for all systems, and pack the agent with them."""
     binaries = folder / "binaries"
     binaries.mkdir(parents=True, exist_ok=True)
     agent = folder / "virtlab-agent.pyz"

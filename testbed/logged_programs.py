@@ -135,10 +135,10 @@ class LoggedProgram:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """The duration of some work, timed by three clocks, in seconds.
+    """The duration of some work by three clocks, in seconds.
 
-    ``truth_s`` is the time of this machine, exact within ``bound_s``; ``external_s`` is
-    that of the time server, and ``local_s`` that of the measured system.
+    ``truth_s`` is of this machine, exact within ``bound_s``; ``external_s`` of the time
+    server; ``local_s`` of the measured system.
     """
 
     truth_s: float

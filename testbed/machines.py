@@ -53,10 +53,7 @@ class QemuMachine:
 
 
 def qemu_command(machine: QemuMachine) -> list[str]:
-    """Return the command of a machine with one processor.
-
-    Changes of its disks are discarded, except of the measured one.
-    """
+    """Return a machine's command; only the measured disk keeps changes."""
     argv = ["qemu-system-x86_64", "-machine", "q35", "-accel", machine.accel]
     argv += ["-cpu", machine.cpu, "-smp", "1", "-m", str(machine.memory_mib)]
     argv += ["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"]
@@ -130,8 +127,6 @@ def chroot_command(root: str, job: str) -> list[str]:
 
 @dataclass(frozen=True)
 class GuestNetwork:
-    """A guest's address and gateway, and its measured disk; "" for none."""
-
     address: str = ""
     gateway: str = ""
     disk: str = ""

@@ -141,9 +141,9 @@ def boot_schedule(
 ) -> list[ScheduledBoot]:
     """Return the boots of all sessions, each session in a random order.
 
-    In each session, systems that need no boot are measured twice, each time with half
-    of the repetitions. The trio (three guests at once) and the liar (a guest with a
-    wrong clock) are measured only in the first session.
+    Systems that need no boot are measured twice per session, each time with half of the
+    repetitions. The trio (three guests at once) and the liar (a wrong clock) are only
+    in the first session.
     """
     schedule: list[ScheduledBoot] = []
     for session in range(1, sessions + 1):

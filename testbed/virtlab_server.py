@@ -176,7 +176,6 @@ def detect_machine_facts(agent: Path, root: Path, folder: Path) -> dict[str, Any
 
 
 def study_title(systems: Collection[str]) -> str:
-    """Return a title that names these systems of the testbed."""
     names = [PLATFORMS[name] for name in PLATFORMS if name in systems]
     if not names and systems:
         names = ["parallel QEMU guests"]

@@ -75,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def signing_key(token: str) -> Tuple[str, bytes]:
-    """Return a token's prefix and its signing key."""
     brand, _, rest = token.partition("_")
     prefix, _, secret = rest.partition("_")
     if brand != "vl" or not prefix or not secret:
@@ -87,10 +86,7 @@ def signing_key(token: str) -> Tuple[str, bytes]:
 def write_bundles(
     spool: Spool, folder: str, token: str, host: Optional[Dict[str, Any]] = None
 ) -> Dict[str, int]:
-    """Write all waiting documents to signed files.
-
-    Return the number of documents in each file, by path.
-    """
+    """Write all waiting documents to signed files; return their number by path."""
     prefix, key = signing_key(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}

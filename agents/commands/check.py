@@ -49,7 +49,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _readers() -> Any:
-    """Return the module `run_extraction` of the server."""
     if sys.version_info < OLDEST:
         raise AgentError(
             "check needs Python 3.11 or newer; this is Python %d.%d. Check the files "

@@ -171,7 +171,6 @@ def _register_host(client: Any, enrolment: Enrolment, console: Console) -> None:
 
 
 def _require_study(client: Any, slug: str, may_create: bool, console: Console) -> None:
-    """Check that a study exists, or create it if allowed; warn if it is archived."""
     from agents.client import RefusedError
 
     try:

@@ -212,7 +212,7 @@ def store_csv(
 ) -> Spool:
     """Save the log file of a meter in the spool, which is returned.
 
-    Its times are those of this machine's clock.
+    Its times are of this machine's clock.
     """
     text = _read_log(options.path)
     rows = parse_rows(text, options.started_at, options.clock_ahead)
@@ -268,8 +268,8 @@ def parse_rows(
 ) -> List[PowerRow]:
     """Return the rows of a log; raise UsageError if one is invalid.
 
-    ``started_at`` dates logs whose times count from their start. ``clock_offset_s`` is
-    how far the clock of the log was ahead of this machine's.
+    ``started_at`` dates times that count from the start. ``clock_offset_s`` is how far
+    the clock of the log was ahead.
     """
     lines = list(_rows(text))
     if not lines:

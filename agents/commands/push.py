@@ -265,7 +265,6 @@ def parse_folder_system(text: str) -> Tuple[str, Any]:
 
 
 def encode_form(metadata: Document, archive: bytes) -> Tuple[bytes, str]:
-    """Return a multipart form and its content type."""
     boundary = uuid.uuid4().hex
     part = "--%s\r\nContent-Disposition: form-data; name=%s\r\n\r\n"
     body = [

@@ -162,7 +162,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measure(step: Any, path: Any, lock: Any, through: Any, console: Console) -> Any:
-    """Run a step; report its warnings and its failure."""
     from agents.host_lock import FORCED
     from agents.measuring.timed_run import failure_message, measure
 
@@ -183,7 +182,7 @@ def _in_order(
 ) -> Iterator[Tuple[Any, Dict[str, int], str]]:
     """Yield the steps of all rounds, each with its position and a progress message.
 
-    The repetition counts from 1; in warm-up rounds it is 0 or less.
+    In warm-up rounds the repetition is 0 or less.
     """
     for number in range(options.warm_up + options.repetitions):
         if options.order == "random":

@@ -57,7 +57,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _key(given: str, console: Console) -> Any:
-    """Return the given key, the saved one, or that of the enrolled server."""
     from agents import signatures
     from agents.files import read_text_file, write_durably
     from agents.local_state import agent_folder, load_enrolment

@@ -55,7 +55,6 @@ _TASK_TEMPLATE = """<?xml version="1.0" encoding="UTF-16"?>
 
 
 def task_xml() -> str:
-    """Return the XML of a scheduled task that runs `watch` as this user."""
     user = getpass.getuser()
     domain = os.environ.get("USERDOMAIN")
     words = [

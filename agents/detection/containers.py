@@ -180,8 +180,7 @@ def _by_root_folder(evidence: Evidence) -> List[DetectedLayer]:
 def _by_namespaces(evidence: Evidence) -> List[DetectedLayer]:
     """Return a container if two namespaces, or the one of users, are not the first.
 
-    A service with its own host name, as systemd's ProtectHostname gives it, has only
-    another UTS namespace.
+    A service with ProtectHostname has only another UTS namespace.
     """
     others = other_namespaces(evidence)
     if "user" not in others and len(others) < 2:
@@ -191,7 +190,6 @@ def _by_namespaces(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def other_namespaces(evidence: Evidence) -> List[str]:
-    """Return the kinds of namespaces that are not those of the machine."""
     namespaces = evidence.get("namespaces") or {}
     return [
         name

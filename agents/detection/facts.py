@@ -89,7 +89,6 @@ def host_document(slug: str, is_native: bool = False) -> Dict[str, Any]:
 
 
 def native_machine_facts(facts: Facts, boot: Optional[str]) -> Dict[str, str]:
-    """Return kernel, firmware, microcode and boot of a native machine."""
     versions = {
         "host_kernel": facts.get("kernel"),
         "host_firmware": facts.get("firmware"),
@@ -179,10 +178,7 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
 
 
 def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Return "on", "off", or None if unknown, from the content of two files.
-
-    1 in Intel's file ``no_turbo`` means that turbo is off.
-    """
+    """Return "on", "off" or None; 1 in Intel's file ``no_turbo`` means off."""
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:
@@ -205,7 +201,6 @@ def _first(blocks: List[Dict[str, str]], *names: str) -> Optional[str]:
 
 
 def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return facts of physical disks by name."""
     disks = {}
     for name in list_names(os.path.join(root, "sys/block")):
         if name.startswith(_VIRTUAL_DISKS):
@@ -231,7 +226,6 @@ def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
 
 
 def network_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return facts of network interfaces by name, without the loopback."""
     interfaces: Dict[str, Dict[str, Any]] = {}
     for name in list_names(os.path.join(root, "sys/class/net")):
         if name == "lo":
@@ -293,7 +287,6 @@ def kernel_facts(root: str = "/") -> Facts:
 
 
 def distribution(text: str) -> Optional[str]:
-    """Return the distribution's name from /etc/os-release."""
     match = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', text, re.MULTILINE)
     return match.group(1) if match else None
 

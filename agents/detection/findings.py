@@ -1,5 +1,3 @@
-"""A detected layer, with its reason."""
-
 from typing import Any, Dict, NamedTuple
 
 Evidence = Dict[str, Any]

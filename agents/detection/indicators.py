@@ -79,7 +79,7 @@ def open_cpuid() -> Optional[Cpuid]:
 
 
 def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
-    """Return machine code of a function that reads a CPUID leaf.
+    """Return machine code that reads a CPUID leaf.
 
     Its arguments are leaf, subleaf and the address of the result.
     """
@@ -371,7 +371,7 @@ def file_indicators(root: str = "/") -> Indicators:
 def root_mount(mounts: str) -> Optional[List[str]]:
     """Return type and options of the last root mount in /proc/self/mountinfo.
 
-    Return [] if the root folder is not a mount, as in a chroot; None if unknown.
+    [] in a chroot; None if unknown.
     """
     found: Optional[List[str]] = None
     for line in mounts.splitlines():
@@ -386,7 +386,6 @@ def root_mount(mounts: str) -> Optional[List[str]]:
 
 
 def pci_indicators(folder: str) -> Indicators:
-    """Return the PCI devices below a folder of sysfs; None without PCI."""
     if not os.path.isdir(folder):
         return {"pci": None, "chipset": None}
     names = ("class", "vendor", "device", "subsystem_vendor")
@@ -421,7 +420,6 @@ def s390_hypervisor(sysinfo: str) -> Optional[str]:
 
 
 def cpuinfo_indicators(text: str) -> Indicators:
-    """Return model and virtualization flags of the first CPU in /proc/cpuinfo."""
     lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     fields = {name.strip(): value.strip() for name, _, value in lines}
     flags = fields.get("flags", "").split()

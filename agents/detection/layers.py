@@ -108,7 +108,7 @@ _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 class Detection(NamedTuple):
     """Layers from outer to inner; evidence and contradictions are sentences.
 
-    Without layers the machine is native. `UNKNOWN` is the layer if this is not certain.
+    Without layers the machine is native; `UNKNOWN` if uncertain.
     """
 
     layers: Tuple[str, ...]
@@ -357,7 +357,7 @@ def _is_on_xen(evidence: Evidence) -> bool:
 def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
     """Return the kind of Xen domain, if this is one.
 
-    Linux before 4.13 does not state it; HVM is then recognized by ``is_signed``.
+    Linux before 4.13 does not state it: ``is_signed`` indicates HVM.
     """
     if not _is_on_xen(evidence):
         return None

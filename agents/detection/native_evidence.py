@@ -64,9 +64,9 @@ _VIRTUAL_BOARDS = ("dummy-virt", "virtio", "qemu", "xen", "firecracker")
 def missing_native_evidence(evidence: Evidence) -> List[str]:
     """Return why it is not certain that a machine without layers is native.
 
-    A native machine has a processor that shows no hypervisor, firmware of a maker of
-    hardware, an independent sign of hardware (guests may copy firmware's names), and no
-    sign of an emulated device or of a container.
+    A native machine has a processor that shows no hypervisor, firmware of a hardware
+    maker, another sign of hardware (guests may copy names), and no sign of an emulated
+    device or container.
     """
     return [
         *_processor_doubts(evidence),
@@ -136,7 +136,6 @@ def _hardware_doubts(evidence: Evidence) -> List[str]:
 
 
 def _has_hardware(evidence: Evidence) -> bool:
-    """Return whether something other than the firmware's names shows real hardware."""
     if not any(name in evidence for name in _AGENT_KEYS):
         return _has_virtualization(evidence)
     controllers = map(str, evidence.get("memory_controllers") or [])
@@ -162,7 +161,6 @@ def _has_virtualization(evidence: Evidence) -> bool:
 
 
 def _has_board(vendors: List[str]) -> bool:
-    """Return whether there are vendors of a chipset and of something else."""
     return len(vendors) > 1 and any(vendor in _CHIPSET_VENDORS for vendor in vendors)
 
 

@@ -1,7 +1,7 @@
 """Compile the kernels, or unpack prebuilt ones from the agent.
 
-Each program is stored in a folder whose name is a checksum of compiler, flags and
-sources, or of the prebuilt program, and is used again until one of these changes.
+Programs are cached under a checksum of compiler, flags and sources, or of the prebuilt
+program.
 """
 
 import hashlib
@@ -166,7 +166,6 @@ def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
 
 
 def platform_name(bits: int = 0) -> str:
-    """Return the name of this machine's platform, such as `linux-x86_64`."""
     width = bits or (64 if sys.maxsize > 2**32 else 32)
     machine = platform.machine().lower()
     if machine in _INTEL:

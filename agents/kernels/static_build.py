@@ -97,7 +97,6 @@ def _has_glibc(platform: Platform) -> bool:
 
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
-    """Build the probe; return its path and the name of its C library."""
     path = os.path.join(folder, platform.file_name)
     flags = {kernel: ["-Dmain=%s_main" % kernel] for kernel in KERNELS}
     flags["probe"] = []
@@ -114,10 +113,7 @@ def build_kernel(platform: Platform, kernel: str, folder: str) -> str:
 def _compile(
     platform: Platform, path: str, sources: Dict[str, List[str]], common: List[str]
 ) -> str:
-    """Compile sources with their flags to a program; return the name of its C library.
-
-    Raise ProbeBuildError.
-    """
+    """Compile a program; return the name of its C library or raise ProbeBuildError."""
     missing = missing_compilers(platform)
     if missing:
         raise ProbeBuildError(missing)

@@ -53,17 +53,15 @@ _NOT_ON_WINDOWS = (
 
 
 class Program(NamedTuple):
-    """A tool, its program, and the Debian package that contains it ("" for none)."""
-
     tool: str
     program: str
     package: str
 
     @property
     def path(self) -> Optional[str]:
-        """The path of the program; None if it is not installed.
+        """The path of the program; None if missing.
 
-        For kernels it is the compiler's path, or "inside the agent" if prebuilt.
+        For kernels, the compiler or "inside the agent".
         """
         kernel = self.tool.partition("virtlab-")[2]
         if not kernel:
@@ -136,7 +134,7 @@ class Step(NamedTuple):
 def select_steps(words: str, options: ToolOptions) -> List[Step]:
     """Return a tool's steps, or a selection such as ``sysbench:cpu,memory``.
 
-    Raise UsageError for unknown tools and steps.
+    UsageError for unknown tools and steps.
     """
     tool, colon, names = words.partition(":")
     steps = tool_steps(tool, options)
@@ -270,8 +268,8 @@ def _virtlab_linpack(options: ToolOptions) -> List[Step]:
     if options.sizes:
         arguments += ["--sizes", options.sizes]
     argv = _kernel_argv("linpack", arguments, options)
-    # The limit is more than twice the budget, because the kernel starts the first
-    # solution of a precision without knowing how long it takes.
+    # More than twice the budget, because the duration of a precision's first solution
+    # is unknown.
     limit_s = 2 * options.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
 

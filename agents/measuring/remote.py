@@ -130,9 +130,9 @@ class RemoteCommand(NamedTuple):
     description: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
-        """Return the command that runs a program, given as words, on the other machine.
+        """Return the command that runs a program, given as words, remotely.
 
-        The words replace ``{}`` in this command; without ``{}``, they are appended.
+        Words replace ``{}``, or are appended.
         """
         for word in words:
             if not _PLAIN.fullmatch(word):
@@ -146,7 +146,6 @@ class RemoteCommand(NamedTuple):
         return [word.replace(PLACEHOLDER, command) for word in self.words]
 
     def steps(self, steps: List[Step]) -> List[Step]:
-        """Return the steps with command lines that run on the other machine."""
         return [step._replace(argv=self.argv(step.argv)) for step in steps]
 
     def check(self) -> None:
@@ -231,7 +230,6 @@ def check_tools(tools: Iterable[str]) -> None:
 
 
 def parse_remote(text: str, probe: str, credential: str = "") -> RemoteCommand:
-    """Parse the value of --through."""
     kind, _, target = text.partition(":")
     if kind in _TARGET_PARAMETERS and target:
         return _by_powershell(kind, target, probe, credential)._replace(
@@ -278,10 +276,7 @@ class MeasuredMachine(NamedTuple):
 def measured_machine(
     options: argparse.Namespace, host: str, through: Optional[RemoteCommand]
 ) -> MeasuredMachine:
-    """Return the description of this machine or, with ``through``, of a guest.
-
-    A guest's facts are unknown.
-    """
+    """Describe this machine or, with ``through``, a guest, whose facts are unknown."""
     from agents.detection.facts import gather_platform
 
     if through is None:

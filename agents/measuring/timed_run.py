@@ -38,10 +38,9 @@ except (ImportError, OSError, TypeError):  # python3-minimal has no ctypes
 
 
 class Execution(NamedTuple):
-    """A finished program.
+    """A finished program; ``output`` includes stderr.
 
-    ``output`` includes stderr. ``began_us`` is on the monotonic clock, and ``local_us``
-    is the duration on it.
+    ``began_us`` and ``local_us`` (duration) are of the monotonic clock.
     """
 
     argv: List[str]
@@ -179,8 +178,7 @@ def measure(
 ) -> MeasuredStep:
     """Run a step, with a stamp before and after it if the time server answers.
 
-    ``start_gate`` may wait for other machines; ``should_stop`` may end the program
-    early.
+    ``start_gate`` may wait for other machines.
     """
     idle = read_system_load()
     time.sleep(IDLE_CHECK_S)
@@ -249,7 +247,6 @@ def run_document(
 
 
 def failure_message(step: Step, measured: MeasuredStep) -> str:
-    """Return why a run failed, with its last output."""
     last_lines = decode_text(measured.execution.output).strip().splitlines()[-3:]
     problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
     return "\n  ".join([problem + "; the run does not count.", *last_lines])
@@ -282,9 +279,9 @@ def read_system_load(root: str = "/") -> SystemLoad:
 
 
 def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
-    """Return the load averages at two times, and the use of CPU time between them.
+    """Return the load averages, and the shares of CPU time in between.
 
-    The use is the busy share and the stolen share; unknown values are left out.
+    The shares are busy and stolen; unknown values are left out.
     """
     measures = {"load before": before.load, "load after": after.load}
     if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
@@ -315,7 +312,6 @@ def busiest_process(root: str = "/") -> List[str]:
 
 
 def _process_ticks(root: str) -> Dict[Tuple[int, str], int]:
-    """Return the CPU ticks of each process, by number and name."""
     ticks = {}
     for name in filter(str.isdigit, list_names(os.path.join(root, "proc"))):
         text = read_text_file(os.path.join(root, "proc", name, "stat")) or ""
@@ -329,7 +325,7 @@ def _process_ticks(root: str) -> Dict[Tuple[int, str], int]:
 def load_warnings(before: SystemLoad, now: SystemLoad) -> List[str]:
     """Return reasons not to measure now, from two readings while the agent is idle.
 
-    The load average is not used, because it still includes the previous run.
+    The load average still includes the previous run.
     """
     reasons = []
     shares = cpu_shares(before, now)

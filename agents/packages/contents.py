@@ -69,7 +69,6 @@ class PackedFile(NamedTuple):
 
 
 def package_files() -> Dict[str, PackedFile]:
-    """Return the files of a package by their absolute path."""
     files = {
         PROGRAM: PackedFile(build.build_archive(), 0o755),
         "/usr/bin/" + NAME: PackedFile(mode=0o777, target=PROGRAM),

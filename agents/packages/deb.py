@@ -94,7 +94,6 @@ def gzip_bytes(content: bytes) -> bytes:
 
 
 def _member(name: str, content: bytes) -> bytes:
-    """Return a member of an ar archive."""
     head = "%-16s%-12d0     0     100644  %-10d`\n" % (
         name,
         contents.DATE_S,

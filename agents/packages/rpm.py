@@ -35,8 +35,6 @@ Entries = Dict[int, Entry]
 
 
 class _Path(NamedTuple):
-    """A file, link or folder of the package."""
-
     path: str
     mode: int
     content: bytes

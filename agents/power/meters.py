@@ -20,8 +20,8 @@ from agents.timing.clocks import monotonic_us
 
 POWERCAP = "/sys/class/powercap"
 _ZONE = re.compile(r"[\w-]+:\d+(?::\d+)*")
-# No processor package uses more power. If a counter's range lasts for less time than
-# has passed since the last reading, it may have wrapped more than once.
+# No package uses more. A counter may have wrapped twice if its range lasts for less
+# time than has passed since the last reading.
 MAX_W = 1000.0
 IPMITOOL = ("ipmitool", "dcmi", "power", "reading")
 IPMITOOL_TIMEOUT_S = 5.0
@@ -53,7 +53,7 @@ class MeterSource:
 
     ``open`` sets ``channels``; the total power is the sum of those in ``total``.
     ``measures`` is "power" (W) or "energy" (J). ``gain_error`` is the maximum relative
-    error. ``interval_s`` is 0 if the meter itself determines when it sends a reading.
+    error. ``interval_s`` is 0 if the meter times its readings.
     """
 
     kind = ""
@@ -178,7 +178,6 @@ class Rapl(MeterSource):
 
 
 def _zone_name(folder: str, entry: str) -> str:
-    """Return the name of a zone, preceded by the names of the zones around it."""
     name = read_text_file(os.path.join(folder, entry, "name")) or entry
     parent = entry.rpartition(":")[0]
     return "%s %s" % (_zone_name(folder, parent), name) if ":" in parent else name

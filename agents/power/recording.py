@@ -42,9 +42,9 @@ LogProperties = Dict[str, Any]
 def log_properties(
     source: MeterSource, host: str, axis: str = "monotonic", log: str = ""
 ) -> LogProperties:
-    """Return the properties that all chunks of a log share.
+    """Return the properties of all chunks of a log.
 
-    ``axis`` is the clock of the samples; ``log`` is the ID, by default a new one.
+    ``axis`` is the clock of the samples; ``log`` is the ID, by default new.
     """
     meter: Dict[str, Any] = {"name": source.name, "kind": source.kind}
     if source.gain_error is not None:
@@ -252,7 +252,6 @@ class Recorder:
         self._chunk.save(self.spool)
 
     def _read(self) -> bool:
-        """Record one reading; return False if the meter could not be read."""
         try:
             reading = self.source.read()
         except ReadingMissedError as missed:
@@ -294,10 +293,7 @@ class Recorder:
 def watts_between(
     source: MeterSource, before: Optional[Reading], reading: Reading
 ) -> Optional[float]:
-    """Return the power in watts.
-
-    For a meter of energy, it is the mean since ``before``; None without it.
-    """
+    """Return the power in watts; None for energy without a reading ``before``."""
     is_total = [name in source.total for name in source.channels]
     now = sum(compress(reading.values, is_total))
     if source.measures == "power":

@@ -26,8 +26,8 @@ _DRIFT_DIVISOR = 2000
 class Clocks(NamedTuple):
     """A wall clock and a monotonic clock, in microseconds.
 
-    Two values of ``monotonic_us`` may be subtracted only if ``name`` is equal. A
-    reading is late by at most the resolution of its clock.
+    ``monotonic_us`` may be subtracted only for equal ``name``. A reading is late by at
+    most the resolution.
     """
 
     name: str

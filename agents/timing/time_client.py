@@ -90,10 +90,7 @@ class ClockStamp(NamedTuple):
     server_resolution_us: int = 1
 
     def with_resolution(self) -> Dict[str, Any]:
-        """Return the fields that a power log contains.
-
-        The resolutions are added to the round trip.
-        """
+        """Return the fields for a power log; round trips include the resolutions."""
         longest_us = (
             self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
         )
@@ -248,9 +245,9 @@ class Offset(NamedTuple):
 class Interval(NamedTuple):
     """The time between two stamps on both clocks.
 
-    ``bound_us`` is the maximum error if the delays of the network are equal in both
-    stamps, apart from longer round trips; ``hard_bound_us`` is the maximum error in any
-    case. ``wall_step_us`` is how far our wall clock was set in between.
+    ``bound_us`` is the maximum error if both stamps have equal delays apart from longer
+    round trips; ``hard_bound_us`` in any case. ``wall_step_us`` is how far our wall
+    clock was set in between.
     """
 
     external_us: int
@@ -272,7 +269,7 @@ class Interval(NamedTuple):
 def offset_of(stamp: ClockStamp) -> Offset:
     """Compare our wall clock with the server's.
 
-    The bound of the error is half a round trip plus the resolutions of the clocks.
+    The error's bound: half a round trip plus the resolutions.
     """
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us

@@ -274,7 +274,7 @@ class TimeServer:
     def _close_silent(self) -> Optional[float]:
         """Close connections whose first request is late.
 
-        Return the seconds until the next one is late; None if none is waiting.
+        Return the seconds until the next one is late, or None.
         """
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))

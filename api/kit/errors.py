@@ -74,7 +74,6 @@ MESSAGES_BY_EXCEPTION: dict[type[exceptions.APIException], tuple[str, str]] = {
 
 
 def handle_exception(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """Return the error response for an exception; REST framework calls this."""
     request = context.get("request")
     problem = log_problem(exc, request.path if request is not None else "")
     return Response(problem.body(), status=problem.status, headers=problem.headers)
@@ -91,7 +90,6 @@ def log_problem(exc: Exception, path: str) -> Problem:
 
 
 def problem_from_exception(exc: Exception) -> Problem:
-    """Return the error response for an exception, without internal details."""
     if isinstance(exc, BenchmarksError):
         fields = exc.fields or ({exc.field: [str(exc)]} if exc.field else {})
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}

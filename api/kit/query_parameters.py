@@ -158,7 +158,6 @@ class IdCursorPagination(BasePagination):
     def paginate_queryset(
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
-        """Return a page in ascending order of the view's ``cursor_field``."""
         self.request, self.field = request, getattr(view, "cursor_field", "id")
         size = view.query.get("page_size", PAGE_SIZE)
         cursor: Cursor | None = view.query.get("cursor")

@@ -197,8 +197,6 @@ class StrictSerializerExtension(OpenApiSerializerExtension):
 
 
 class SystemFieldExtension(OpenApiSerializerFieldExtension):
-    """Schema of a system: its id or its description."""
-
     target_class = "api.systems.SystemField"
     match_subclasses = True
 

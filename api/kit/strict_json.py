@@ -89,7 +89,6 @@ def _as_floats(data: Any) -> Any:
 
 
 def read_request_body(stream: IO[Any], request: HttpRequest) -> bytes:
-    """Return the decompressed body; raise if it is too large or has too many values."""
     body = body_limits.read_body(stream, request)
     check_value_count(body)
     return body

@@ -131,7 +131,7 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def agent(self) -> Agent:
-        """The agent of the token. Only for writing methods, which require a token."""
+        """The agent of the token; only for writing methods."""
         token = self.request.auth
         assert isinstance(token, Token)
         return token.agent
@@ -143,7 +143,6 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def lab_viewer(self) -> Viewer:
-        """A viewer with the rights of the lab, even if the token may not read."""
         rls.allow_labs(self.lab.pk)
         return Viewer(frozenset({self.lab.pk}))
 
@@ -286,7 +285,6 @@ class StudyQueryView(ReadView):
 
     @cached_property
     def study(self) -> Study:
-        """The study of the query; NotFoundError if it is not visible."""
         return find_study(self.viewer, self.query["study"])
 
 

@@ -30,8 +30,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._apply_context(rls.current_context())
 
     def get_autocommit(self) -> bool:
-        # Called at both ends of a request, when the connection may be lost. The context
-        # is not applied here.
+        # Called at both ends of a request, when the connection may be lost.
         super().ensure_connection()
         return bool(self.autocommit)
 

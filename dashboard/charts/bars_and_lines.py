@@ -48,7 +48,7 @@ def bar_chart(
     mode: Literal["stack", "group"],
     targets: Sequence[RowValues] = (),
 ) -> Chart:
-    """Return horizontal bars, stacked or grouped.
+    """Return horizontal bars.
 
     ``references`` are lines across all rows, ``targets`` are strokes in each row.
     """
@@ -118,11 +118,10 @@ def line_chart(
     from_zero: bool = True,
     marked: Points | None = None,
 ) -> Chart:
-    """Return a chart of lines or points.
+    """Return a chart of lines or points; dashed lines are expected values.
 
-    Dashed lines are expected values, not measured ones. ``window`` is a range of x to
-    shade. With ``counts``, the ticks of x are whole numbers. ``marked`` points get a
-    ring.
+    ``window`` is a range of x to shade. With ``counts``, the ticks of x are whole
+    numbers. ``marked`` points get a ring.
     """
     series = [_line(line, index) for index, line in enumerate(lines)]
     if marked:

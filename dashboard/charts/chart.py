@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, Literal
 
-# `svg_renderer` chooses one of four shapes by the index in this tuple.
+# The index selects one of four shapes in `svg_renderer`.
 SYMBOLS: Final = (
     "circle",
     "square",
@@ -91,11 +91,11 @@ class HoverValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Markers, optionally joined by a line. Without ``symbol``, only the line is drawn.
+    """Markers, optionally joined by a line, which is interrupted at None.
 
-    A line is interrupted at None. ``low`` and ``high`` are the ends of each point's
-    interval along ``interval_axis``. ``values`` are true values, also of points outside
-    the axis, which are drawn at its edge. ``names`` are labels on ``label_side``.
+    Without ``symbol``, only the line is drawn. ``low`` and ``high`` are the ends of
+    intervals along ``interval_axis``. ``values`` are true values, also of points drawn
+    at the axis's edge.
     """
 
     name: str = ""
@@ -182,8 +182,6 @@ class ChartBand:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartNote:
-    """Text above the panel at ``x``, or next to the top of a vertical line there."""
-
     text: str
     x: float
     anchor: Literal["left", "middle"] = "middle"
@@ -231,10 +229,7 @@ class BarBox:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Panels below each other, or side by side in ``columns``.
-
-    ``height`` is in pixels. ``gap``, the space between panels, is a fraction of it.
-    """
+    """Chart; ``height`` is in pixels, ``gap`` a fraction of it."""
 
     panels: tuple[Panel, ...]
     height: float
@@ -244,7 +239,6 @@ class Chart:
     has_legend: bool | None = None
     has_outlines: bool = True
     has_names_above: bool = True
-    """Whether a phone shows row labels above their rows."""
     gap: float = 0
     shares_x_axis: bool = False
     columns: int = 1
@@ -271,8 +265,7 @@ class Chart:
 
     @property
     def narrow_css_height(self) -> str:
-        # Must equal the height that `narrowLayout` in chart.js computes. Otherwise the
-        # page shifts when Plotly draws the chart.
+        # Must equal the height in `narrowLayout` (chart.js), or the page shifts.
         rows = self.panels[0].y
         labels = (
             len(rows.ticks)
@@ -284,8 +277,6 @@ class Chart:
 
     @property
     def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
-        """The series of the legend as (index, label) pairs, by group."""
-
         def group_of(series: Points | Bars) -> str:
             return "" if isinstance(series, Bars) else series.group
 

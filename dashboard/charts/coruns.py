@@ -1,5 +1,3 @@
-"""Charts and tables of a benchmark that several VMs ran at the same time."""
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,5 +1,3 @@
-"""Charts of energy, each with its table."""
-
 from collections.abc import Mapping
 from itertools import pairwise
 from statistics import median

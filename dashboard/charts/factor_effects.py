@@ -1,5 +1,3 @@
-"""Tables and charts of factor effects, for pages and reports."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import exp, isclose, log, prod
@@ -95,10 +93,7 @@ def effect_limit(effects: Sequence[FactorEffect]) -> float:
 
 
 def effect_bar(effect: FactorEffect, limit: float) -> dict[str, Any]:
-    """Return the CSS positions of an effect's bar and of its whiskers.
-
-    The axis is logarithmic, from 1 / ``limit`` to ``limit``.
-    """
+    """Return the CSS positions of an effect's bar and whiskers on a log axis."""
 
     def position(log_effect: float) -> float:
         return 50 + 50 * min(max(log_effect / log(limit), -1.0), 1.0)
@@ -250,10 +245,9 @@ def _occurring_levels(
 def effect_ranking_chart(
     rows: Sequence[Mapping[str, Any]], limit: float, ends: tuple[str, str]
 ) -> Chart:
-    """Return the effects as bars that start at 1, with their intervals as whiskers.
+    """Return the effects as bars from 1; outlined bars are not clear.
 
-    Bars of clear effects are filled, others are outlined. ``ends`` are the labels of
-    the axis at 1 / ``limit`` and ``limit``.
+    ``ends`` are the labels of the axis at 1 / ``limit`` and ``limit``.
     """
     effects: list[FactorEffect] = [row["effect"] for row in rows]
 
@@ -399,9 +393,8 @@ def half_normal_plot(
 ) -> Chart:
     """Return a half-normal plot of contrasts.
 
-    ``chance`` is the standard error as a factor: contrasts that are only noise are near
-    the line from 1 through ``chance`` at quantile 1. ``margins`` are margins of error,
-    also as factors.
+    ``chance`` (the standard error) and ``margins`` (of error) are factors. Noise is
+    near the line from 1 through ``chance`` at quantile 1.
     """
     highest = max(quantile for _name, _factor, quantile, _is, _text in contrasts)
     chance_line = Points(

@@ -52,8 +52,6 @@ FOREST_SYMBOLS: Final[dict[ForestKind, str]] = {
 
 @dataclass(frozen=True)
 class ForestRow:
-    """Row of a forest plot; ``weight`` is a fraction of the pool's total weight."""
-
     name: str
     ratio: float
     low: float | None
@@ -76,10 +74,7 @@ class ForestRow:
 
 
 def forest_rows(record: Record) -> list[ForestRow]:
-    """Return the rows of machines and their pool, then those of single runs.
-
-    Each part has the `MAX_MACHINES` machines with the largest weights.
-    """
+    """Return the rows of machines and their pool, then those of single runs."""
     rows = []
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
         units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]

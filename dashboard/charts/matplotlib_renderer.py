@@ -1,7 +1,7 @@
-"""Charts drawn by matplotlib: SVG for reports; PDF, PNG and PGF for papers.
+"""Charts drawn by matplotlib in black and gray; lengths are in points.
 
-Charts are black and gray. Lengths are in points. Only workers import this module,
-because matplotlib needs seconds and 40 MiB. Output is reproducible byte for byte.
+Only workers import this module (matplotlib needs seconds and 40 MiB). Output is
+reproducible byte for byte.
 """
 
 import warnings
@@ -101,10 +101,10 @@ RC_PARAMS: Final[dict[Any, Any]] = {
 
 
 def font_path() -> Path:
-    """Return the path of the font that is used to draw and measure the charts' texts.
+    """Return the path of the charts' font.
 
-    Register this file, not its folder: another font there has a placeholder box for
-    every character, which would hide missing glyphs.
+    Do not register its folder: another font there has a box for every character, which
+    would hide missing glyphs.
     """
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
@@ -132,15 +132,13 @@ def render_chart_file(
 class _PgfRenderer(RendererPgf):
     """PGF renderer that does not need TeX.
 
-    Matplotlib's own renderer starts TeX to measure texts. It does not escape them, so a
-    name could contain TeX commands.
+    Matplotlib's own renderer starts TeX and does not escape texts.
     """
 
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        # DejaVu is wider than the usual fonts of papers, so that texts measured in it
-        # do not overlap in the paper's font.
+        # DejaVu is wider than most fonts of papers, so texts do not overlap there.
         measured = text_to_path.get_text_width_height_descent(s, prop, ismath=False)
         width, height, descent = (
             length * self.dpi / POINTS_PER_INCH for length in measured

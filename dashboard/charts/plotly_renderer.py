@@ -42,10 +42,7 @@ BOX_WIDTH: Final = 0.62
 
 
 def escape_text(text: str) -> str:
-    """Return a text that Plotly shows literally, with line breaks as ``<br>``.
-
-    Bold text would need a style attribute, which the content security policy forbids.
-    """
+    """Return a text that Plotly shows literally, with line breaks as ``<br>``."""
     return escape(text, quote=False).replace("\n", "<br>")
 
 

@@ -20,8 +20,6 @@ DAY_MS = 86_400_000  # dates are milliseconds since 1970
 
 @dataclass(frozen=True)
 class AxisScale:
-    """Linear or logarithmic scale from ``first`` to ``last``, possibly descending."""
-
     first: float
     last: float
     is_log: bool = False

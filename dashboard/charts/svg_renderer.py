@@ -1,7 +1,7 @@
 """Charts as static SVG with an HTML legend, for pages without JavaScript. PURE.
 
-Positions are percentages of the panel, so one picture fits every width. Markers of the
-same style form one path of zero-length strokes, which keep their size when scaled.
+Positions are percentages of the panel. Markers of the same style form one path of
+zero-length strokes, which keep their size when scaled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,6 @@ class PlotField:
 
 
 def render_svg(chart: Chart, alt: str) -> str:
-    """Return a chart as HTML; ``alt`` is its text alternative."""
     css_classes = ["svg-chart"]
     if chart.panels[0].y.scale == "category":
         css_classes.append("svg-chart-rows")

@@ -1,5 +1,3 @@
-"""Charts as files, drawn by workers."""
-
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -58,10 +56,7 @@ def chart_file_response(
     name: str,
     **page_texts: str,
 ) -> HttpResponse:
-    """Return a chart file, or a page with the progress until a worker has drawn it.
-
-    ``page_texts`` are texts of that page.
-    """
+    """Return a chart file, or a progress page until a worker has drawn it."""
     chart_file, must_draw = request_chart_file(
         chart_data=chart_data, file_format=file_format, site_url=site_url(request)
     )

@@ -42,7 +42,6 @@ class Citation:
     note: str
     accessed_on: date | None
     kind: str = ""
-    """A kind of `benchmarks.study_sources`."""
     published_in: str = ""
     doi: str = ""
     originals: tuple[Citation, ...] = ()
@@ -54,7 +53,6 @@ class Citation:
 
     @property
     def day(self) -> list[int]:
-        """Year, month and day of publication, as far as they are known."""
         day = DAY.fullmatch(self.published.strip())
         return [int(part) for part in day.groups() if part] if day else []
 

@@ -1,8 +1,8 @@
-"""Comparison cells as flat records, and records as CSV. PURE.
+"""Comparison cells as flat records, and records as CSV (RFC 4180). PURE.
 
-Files with energies have no columns ``value`` and ``ratio``, so that programs cannot
-mistake joules for a speed. CSV follows RFC 4180 without a byte order mark. Texts that
-look like formulas are prefixed with an apostrophe (OWASP, "CSV injection").
+Energies have other columns than ``value`` and ``ratio``, so that programs cannot
+mistake joules for a speed. Texts that look like formulas are prefixed with an
+apostrophe (OWASP, "CSV injection").
 """
 
 import csv

@@ -1,5 +1,3 @@
-"""Pooled evidence as CSV, JSON, LaTeX and Markdown."""
-
 from __future__ import annotations
 
 import json
@@ -140,8 +138,8 @@ def evidence_csv(
 ) -> str:
     """Return CSV with a line for each machine, pool and kind of excluded result.
 
-    ``section`` is ``machine``, ``exclusion``, ``pool`` or ``single_run_pool``. Pools of
-    subgroups have the prefix ``subgroup_``.
+    ``section`` is ``machine``, ``exclusion``, ``pool`` or ``single_run_pool``, with the
+    prefix ``subgroup_`` for pools of subgroups.
     """
     common = {
         "includes_doubtful": str(not source.without_doubtful).lower(),

@@ -1,8 +1,8 @@
 """Escaping of text for LaTeX and BibTeX. PURE.
 
-Characters that pdfLaTeX's T1 fonts contain are unchanged. Others become a command such
-as ``\\virtlabchar{1488}{05D0}``, which prints the character in XeLaTeX and LuaLaTeX and
-its code in pdfLaTeX.
+Characters outside pdfLaTeX's T1 fonts become commands such as
+``\virtlabchar{1488}{05D0}``, which prints the character in XeLaTeX and LuaLaTeX and its
+code in pdfLaTeX.
 """
 
 import unicodedata
@@ -57,7 +57,6 @@ CHARACTER_COMMAND = (
 
 
 def escape_latex(text: str) -> str:
-    """Return a text escaped for LaTeX, on one line."""
     line = " ".join(part for part in text.split(" ") if part)
     for pair in LIGATURES:
         # NUL is a placeholder for an empty group ({}), because braces would be escaped.

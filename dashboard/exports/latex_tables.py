@@ -389,10 +389,7 @@ def _body_lines(
 def _cell(
     row: ComparisonRow | None, show: str, letters: Mapping[str, str], decimals: int
 ) -> tuple[str, str]:
-    """Return a cell's text and the text below it.
-
-    Below are the interval, the upper end of a range, or the second mode.
-    """
+    """Return a cell's text and the text below it, such as the interval."""
     if row is None:
         return NOT_MEASURED, ""
     note_letters = "".join(sorted(letters[note] for note in _note_codes(row)))
@@ -454,7 +451,7 @@ def _note_codes(row: ComparisonRow) -> list[str]:
 def allow_breaks(text: str) -> str:
     """Return a text escaped for LaTeX, in which long words may break.
 
-    The empty space at its start allows TeX to hyphenate the first word.
+    The empty space at its start allows hyphenation of the first word.
     """
     words = []
     for word in text.split(" "):

@@ -1,5 +1,3 @@
-"""Files for a paper: the chart, the methods, and an archive of all files."""
-
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -115,7 +113,6 @@ def _system_names(columns: Sequence[Column]) -> list[str]:
 
 
 def _row_labels(rows: Sequence[tuple[CaseGroup, CaseRow]]) -> list[str]:
-    """Return short labels, which name the tool if there are several."""
     tools = [group.tool for group, _row in rows]
     labels = shortest_labels([list(_label_parts(*row)) for row in rows])
     if len(set(tools)) < 2:
@@ -172,7 +169,7 @@ EXAMPLE_FIGURE: Final = r"""\begin{figure}[htbp]\centering
 def render_paper_chart(
     values: Mapping[str, Any], form: ChartFormat, inches: str
 ) -> bytes:
-    """Return a chart as a file. Only workers call this: it imports matplotlib."""
+    """Return a chart as a file. Only workers call this, because of matplotlib."""
     from dashboard.charts.matplotlib_renderer import render_chart_file
 
     return render_chart_file(

@@ -1,7 +1,7 @@
-"""A comparison as composite.xml, which the Phoronix Test Suite shows and merges. PURE.
+"""A comparison as composite.xml of the Phoronix Test Suite. PURE.
 
-Each result becomes a Phoronix result with the mean of each run in ``RawString``.
-Results that came from Phoronix files get their own identifiers and scales again.
+``RawString`` has the means of runs. Results from Phoronix files get their own
+identifiers and scales again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,6 @@ def composite_xml(
 
 
 def unique_names(systems: Iterable[ExportedSystem]) -> dict[int, str]:
-    """Return a unique name of each system by its id."""
     names: dict[int, str] = {}
     for system in systems:
         name = system.label[:100] or f"system {system.id}"

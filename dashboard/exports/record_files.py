@@ -1,5 +1,3 @@
-"""Records of a page as CSV and JSON."""
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -29,10 +27,7 @@ def record_file(
     key: str,
     records: Iterable[Mapping[str, Any]],
 ) -> HttpResponse:
-    """Return the records as a file; the JSON object has them as ``key``.
-
-    Raise Http404 for an unknown format.
-    """
+    """Return records as a file; Http404 for an unknown format."""
     if form not in FORMATS:
         raise Http404(_("Unknown file format."))
     text = (

@@ -1,5 +1,3 @@
-"""Headings and row labels of exported tables."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -63,11 +61,7 @@ SLOT = "slot"
 def heading_lines(
     columns: Sequence[Column],
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield the property and the headings of each header line that has text.
-
-    A heading is a text and its width in columns. The property of the line with the
-    platforms is "".
-    """
+    """Yield the property and headings (text, columns) of header lines with text."""
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):
         paths = [

@@ -1,5 +1,3 @@
-"""Files of versions and reviews, and the jobs that write them."""
-
 import json
 from dataclasses import asdict, replace
 

@@ -90,9 +90,9 @@ def _fastest_first(
 def answer_sentence(
     work: str, pairs: Sequence[tuple[str, Synthesis]], machine: str = ""
 ) -> str:
-    """Return the answer and the evidence behind it, in two or three sentences.
+    """Return the answer and its evidence.
 
-    ``machine`` is the title of the only machine whose results the evidence has.
+    ``machine`` is the title of the only machine with evidence.
     """
     phrase = evidence.work_phrase(work)
     if machine:
@@ -124,10 +124,7 @@ def answer_sentence(
 def range_sentence(
     name: str, subjects: Iterable[tuple[str, Synthesis]], work_count: int
 ) -> str:
-    """Return where virtual machines are fastest and slowest, and the evidence.
-
-    ``work_count`` is the number of classes of work that were measured.
-    """
+    """Return where virtual machines are fastest and slowest, and the evidence."""
     known = _fastest_first(subjects)
     if not known:
         return _("No study has compared %(name)s with bare metal.") % {"name": name}

@@ -1,5 +1,3 @@
-"""Comments on the pages of studies, cells and runs."""
-
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
@@ -25,11 +23,10 @@ MAX_PART_COMMENTS: Final = 8
 
 
 def comment_thread(request: HttpRequest, target: CommentTarget) -> dict[str, Any]:
-    """Return a page of comments on a study, cell or run, the oldest first.
+    """Return a page of comments, the oldest first; by default the newest page.
 
-    The query has the id of the comment that follows the page; without one, it is the
-    page of the newest comments.
-    ``part_comments`` of a study are the newest comments on its cells and runs.
+    The query has the id of the comment that follows the page. ``part_comments`` of a
+    study are the newest comments on its cells and runs.
     """
     viewer, author = viewer_of(request), author_of(signed_in_user(request))
     comments = visible_comments(viewer, **target.filters)

@@ -195,7 +195,6 @@ class ComparisonForm:
     selection: ComparisonSelection
     facets: StudyFacets
     baseline: System | None
-    """Selected baseline; None for native."""
     pinned: tuple[System, ...]
     filter_menus: list[FilterMenu]
     display_menus: list[FilterMenu]
@@ -412,7 +411,7 @@ def filter_menu(
 def toggle_pin(pins: tuple[str, ...], key: str) -> str:
     """Return the query parameter with a pin added or removed.
 
-    It has at most `MAX_PINS` pins: the earliest ones are dropped.
+    Above `MAX_PINS`, the earliest pins are dropped.
     """
     rest = [pin for pin in pins if pin != key]
     return ",".join(rest if key in pins else [*rest, key][-MAX_PINS:])

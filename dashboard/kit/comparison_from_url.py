@@ -34,7 +34,7 @@ class AssessedTable:
     """Comparison table with its selection.
 
     ``reference`` is the selected baseline, or else the study's reference system.
-    ``tested_count`` is the number of tests that the verdicts are corrected for.
+    Verdicts are corrected for ``tested_count`` tests.
     """
 
     table: ComparisonTable
@@ -126,7 +126,7 @@ def selected_table(
 ) -> ComparisonTable:
     """Return the selected rows as a table.
 
-    ``cell_verdicts`` are the verdicts, by cell ID, of rows without an assessment.
+    ``cell_verdicts`` are by cell ID, for rows without an assessment.
     """
     result_filter = selection.result_filter
     if selection.metrics != ALL_METRICS and selection.quantity != ENERGY:

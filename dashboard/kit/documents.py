@@ -1,5 +1,3 @@
-"""The documents in `docs/`, by section, and their search."""
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -69,7 +67,7 @@ class DocPage:
 class SearchHit:
     """A section that matches a search.
 
-    The texts of ``excerpt`` are, in turn, before a match and the match itself.
+    ``excerpt`` alternates between texts before a match and matches.
     """
 
     document: DocPage

@@ -56,7 +56,6 @@ def embeddable(view: ContentView) -> Callable[..., HttpResponse]:
 def embedded_chart(
     request: HttpRequest, chart: Chart | None, title: str, alt: str, source_url: str
 ) -> PageContent:
-    """Return a page for an iframe that contains only a chart."""
     theme = request.GET.get("theme", "")
     context = {
         "title": title,

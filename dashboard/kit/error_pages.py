@@ -37,7 +37,7 @@ def bad_request_page(request: HttpRequest, exception: Exception) -> HttpResponse
 def database_unavailable_page(error: BaseException | None) -> HttpResponse | None:
     """Return the page for a missing or busy database; None for other errors.
 
-    Rendering must not use the database, not even to load the user.
+    Rendering must not use the database.
     """
     if not is_connection_error(error):
         return None

@@ -34,10 +34,6 @@ def question_url(question: Question, **choices: str) -> str:
 def matrix_context(
     syntheses: Mapping[Question, Synthesis], *, without_doubtful: bool = False
 ) -> dict[str, Any]:
-    """Return the template context of the matrix.
-
-    ``measured`` omits work classes without results.
-    """
     machine_counts = Counter(dict.fromkeys(MAIN_HYPERVISORS, 0))
     for question, synthesis in syntheses.items():
         machine_counts[question.hypervisor] += (
@@ -145,11 +141,6 @@ def _shared_strength(areas: Iterable[Mapping[str, Any]]) -> str:
 def _cell(
     label: str, synthesis: Synthesis, url: str, labels: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return the cell of one question.
-
-    ``detail`` is the prediction interval or the reason for none. ``excluded`` is the
-    most frequent reason for exclusions.
-    """
     value, detail = evidence.matrix_entry(synthesis, labels)
     excluded_count = sum(synthesis.excluded_counts.values())
     if synthesis is NO_EVIDENCE:

@@ -82,7 +82,6 @@ def number_format_for_files() -> Iterator[None]:
 
 @contextmanager
 def significant_digits(count: int | None) -> Iterator[None]:
-    """Show ``count`` digits of measured numbers; None lets the interval decide."""
     token = _digits_setting.set(count)
     try:
         yield
@@ -139,7 +138,6 @@ def with_percent_sign(text: str) -> str:
 
 
 def number(value: float, spec: str = "g") -> str:
-    """Format a number by a Python format spec and the active separators."""
     return localize_number(format(value, spec))
 
 
@@ -170,8 +168,8 @@ def measurement(
 ) -> str:
     """Format a measured number with the precision that its interval allows.
 
-    Without an interval, show ``digits`` significant digits. If ``decimals`` is given,
-    show at most that many decimals, with trailing zeros.
+    Without an interval, show ``digits`` significant digits; ``decimals`` limits the
+    decimals.
     """
     if value == 0 or not isfinite(value):
         return exact(value)
@@ -189,7 +187,7 @@ def measurement(
 
 
 def readable_unit(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
-    """Return the factor to convert values to a readable unit, and the unit's name.
+    """Return the factor to a readable unit, and its name.
 
     For times, the smallest value is at least 1, unless the largest would then have too
     many digits. In files, units are unchanged.
@@ -351,7 +349,6 @@ def ratio_shade(value: float) -> str:
 
 
 def shade_steps() -> list[tuple[str, float]]:
-    """Return each shade and the ratio at which it starts, slowest first."""
     slow = [
         (f"slow-{SHADE_COUNT - step}", edge) for step, edge in enumerate(SHADE_LIMITS)
     ]
@@ -379,7 +376,6 @@ def memory_size(count: int) -> str:
 
 
 def file_size(count: int) -> str:
-    """Format a number of bytes: ``1.5 KiB``."""
     units = ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
     for factor, unit in units:
         if count >= factor:

@@ -1,5 +1,3 @@
-"""Form fields and messages shared by several pages."""
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -69,10 +67,7 @@ def cleaned_data_or_error(form: forms.Form) -> dict[str, Any]:
 
 
 def add_error(form: forms.Form, error: BenchmarksError) -> None:
-    """Add a service's error to its field, or to the whole form.
-
-    ``form.field_aliases`` maps the service's field names to the form's.
-    """
+    """Add a service's error to its field (``form.field_aliases``) or to the form."""
     name = getattr(form, "field_aliases", {}).get(error.field, error.field)
     form.add_error(
         name if name in form.fields else None, wording.translate_text(error.sentence)
@@ -84,7 +79,7 @@ def submit_form(
 ) -> tuple[ServiceResult | None, int]:
     """Call a service with a form's values; return its result and the HTTP status.
 
-    Errors are added to the form, and the result is None.
+    After errors, which are added to the form, the result is None.
     """
     if not form.is_valid():
         return None, UNPROCESSABLE

@@ -1,5 +1,3 @@
-"""Progress of jobs that a user waits for."""
-
 import time
 from datetime import timedelta
 from typing import Any

@@ -1,10 +1,7 @@
-"""How to measure a class of work."""
-
 from benchmarks import tools
 
 
 def tools_for(work: str) -> tuple[str, ...]:
-    """Return the titles of the tools with a primary metric of this class of work."""
     return tuple(
         sorted(
             tool.title

@@ -16,8 +16,6 @@ logger = logging.getLogger(__name__)
 
 
 class MethodNotAllowedPageMiddleware:
-    """Middleware that adds a page to 405 responses without content."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
@@ -60,8 +58,6 @@ class SecondFactorMiddleware:
 
 
 class ErrorPageMiddleware:
-    """Middleware that returns pages for errors that any view may raise."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 

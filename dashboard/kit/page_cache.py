@@ -1,8 +1,7 @@
 """Cache of pages and page fragments, invalidated by data version.
 
-See docs/decisions/caching.md. `PageContent` is rendered with an anonymous request, so
-that messages and CSRF tokens are not cached. The frame of the page, which shows them,
-is rendered for each request.
+See docs/decisions/caching.md. `PageContent` is rendered with an anonymous request, the
+frame around it (messages, CSRF tokens) for each request.
 """
 
 import secrets
@@ -54,10 +53,7 @@ Result = TypeVar("Result")
 def cached_by_version(
     make: Callable[Params, Result],
 ) -> Callable[Concatenate[str, Params], Result]:
-    """Cache a function's results by data version, language and arguments.
-
-    The returned function takes the data version as an additional first argument.
-    """
+    """Cache results by language, arguments and data version (a new first argument)."""
     call: Callable[..., Result] = make
 
     @lru_cache(maxsize=MAX_CACHED_RESULTS)
@@ -85,8 +81,6 @@ ViewResult: TypeAlias = PageContent | HttpResponse
 
 @dataclass(frozen=True)
 class CachedText:
-    """Rendered text; for pages, with the version of the data that they show."""
-
     text: str
     version_parts: TableParts | None = None
     version: str | None = None
@@ -110,7 +104,6 @@ def cached_fragment(
     *,
     is_same_for_all_urls: bool = False,
 ) -> SafeString:
-    """Return a fragment, cached by version, template, URL and language."""
     target = request.headers.get("HX-Target")
     url = "" if is_same_for_all_urls else request.get_full_path()
     key_parts = (version, template, url, target, get_language())
@@ -141,10 +134,7 @@ def cached_page(view: Callable[..., ViewResult]) -> Callable[..., HttpResponse]:
 
 
 def cached_study_page(view: Callable[..., ViewResult]) -> Callable[..., HttpResponse]:
-    """Cache a page that reads only its study and the study's baselines.
-
-    Pages that read other data need `cached_page`.
-    """
+    """Cache a page that reads only its study and the study's baselines."""
     return _cached_view(view, of_study=True)
 
 

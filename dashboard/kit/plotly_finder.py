@@ -11,8 +11,6 @@ PLOTLY_PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
 
 class PlotlyFinder(BaseFinder):
-    """Static files finder for ``vendor/plotly.min.js`` in Plotly's package."""
-
     def __init__(self, app_names: Any = None, *args: Any, **kwargs: Any) -> None:
         self.storage = FileSystemStorage(location=str(PLOTLY_PACKAGE_DATA))
         # `collectstatic` reads this attribute, as in Django's own finders.

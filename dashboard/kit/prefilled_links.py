@@ -1,5 +1,3 @@
-"""Links to forms that are prefilled to add missing results."""
-
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -35,8 +33,6 @@ def plannable_tools(work_classes: Collection[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class PrefilledLinks:
-    """Links to prefilled forms; anonymous users sign in first."""
-
     person: User | None
 
     @cached_property
@@ -83,7 +79,7 @@ class PrefilledLinks:
     def hypervisor_plan_url(self, hypervisor: str, work: str) -> str:
         """Return the URL of the form for a plan with a hypervisor and a kind of work.
 
-        It measures systems of the lab of the newest study that the user may edit.
+        It measures systems of the lab of the user's newest editable study.
         """
         study = self.newest_editable_study if self.editable_lab_ids else None
         systems: list[int] = []

@@ -12,11 +12,7 @@ TextRow = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class TableCell:
-    """Table cell.
-
-    ``shade`` is a shade from `formatting.ratio_shade`. ``details`` are lines that a
-    page shows on demand.
-    """
+    """Table cell; ``details`` are lines that a page shows on demand."""
 
     text: str
     subtext: str = ""
@@ -48,10 +44,7 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """Chart of the numbers in some tables of its section.
-
-    Without ``table_indexes``, it shows the numbers of all tables.
-    """
+    """Chart of the numbers in some tables of its section, by default all."""
 
     caption: str
     alt: str
@@ -63,8 +56,6 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """Section of a report, on landscape pages if its tables are wide."""
-
     name: str
     title: str
     paragraphs: Sequence[str] = ()
@@ -125,10 +116,7 @@ def plain_table(
 
 @dataclass(frozen=True)
 class ChartWithTable:
-    """Chart, and a table of the same numbers.
-
-    The first text of each row is its name.
-    """
+    """Chart, and a table of the same numbers; rows start with their names."""
 
     slug: str
     title: str

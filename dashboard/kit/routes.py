@@ -53,8 +53,6 @@ HIDDEN: Final[Statuses] = (404, 404)
 
 @dataclass(frozen=True)
 class Tab:
-    """Tab of a study, shown if the study's ``required_attribute`` is true."""
-
     title: Text
     order: int
     required_attribute: str = ""
@@ -64,10 +62,9 @@ class Tab:
 class Route:
     """URL pattern with metadata for navigation and tests.
 
-    Tests open ``example_urls``, count queries for ``query_count_urls``, and try IDs of
-    other labs in ``id_queries``. The examples show the page with and without content.
-    ``query_count_urls`` are relative to the study's URL unless they start with a slash.
-    Tests replace ``{words}`` in URLs by IDs.
+    Tests open ``example_urls`` (with and without content), count queries for
+    ``query_count_urls`` (relative to the study's URL), try IDs of other labs in
+    ``id_queries``, and replace ``{words}`` in URLs by IDs.
     """
 
     name: str

@@ -1,5 +1,3 @@
-"""The studies behind a page, with their licenses and published sources."""
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,7 +18,6 @@ def study_sources(studies: Iterable[StudyInfo]) -> tuple[dict[str, Any], ...]:
 
 
 def sources_of_studies(studies: Iterable[Study]) -> tuple[dict[str, Any], ...]:
-    """Return the same for models."""
     distinct = {study.pk: study for study in studies}
     return tuple(
         _entry(study, study.lab.slug, study.original_works)

@@ -1,5 +1,3 @@
-"""Addresses of hypervisors, classes of work and machines."""
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -37,7 +35,6 @@ def hypervisor_of_slug(slug: str, measured: Iterable[str] = ()) -> str | None:
 
 
 def work_of_name(name: str) -> str | None:
-    """Return the class of work of a name in an address, or of its own slug."""
     slug = _WORK_BY_NAME.get(name, name)
     return slug if slug in WORK_CLASSES else None
 

@@ -76,9 +76,9 @@ class CellView:
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """Interval bar on a log axis of ratios with 1 in the middle.
+    """Interval bar on a log axis with 1 in the middle; all numbers are in percent.
 
-    ``margin`` and ``interval`` are (start, width), ``ratio`` is a position, in percent.
+    ``margin`` and ``interval`` are (start, width).
     """
 
     margin: tuple[str, str]
@@ -99,8 +99,8 @@ def cell_view(
 ) -> CellView:
     """Return a row as a cell for display.
 
-    ``cell_verdict`` replaces the verdict of the row's assessment. ``decimals`` applies
-    to values without an interval.
+    ``cell_verdict`` replaces the assessment's. ``decimals`` applies without an
+    interval.
     """
     result = row.result
     kind, shade = "plain", ""
@@ -179,7 +179,6 @@ def baseline_value_text(row: ComparisonRow) -> str:
 def value_text(
     figure: FigureLike, unit: str = "", *, decimals: int | None = None
 ) -> str:
-    """Return a result's mean, the medians of its two modes, or its range, as text."""
     if figure.value is not None:
         value, interval = figure.value, figure.value_interval
         return wording.quantity(value, unit, interval=interval, decimals=decimals)
@@ -191,7 +190,6 @@ def value_text(
 
 
 def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
-    """Return the medians of both modes, or ends of a range; None for one value."""
     if figure.mode_medians:
         low, high = formatting.round_to_difference(*figure.mode_medians)
         return formatting.exact(low), formatting.exact(high)
@@ -202,10 +200,7 @@ def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
 
 
 def with_readable_units(group: CaseGroup) -> CaseGroup:
-    """Convert a group's values to readable units.
-
-    If all rows have the same unit, only the group states it.
-    """
+    """Convert a group's values to readable units; the group states a common unit."""
     rows = []
     for row in group.rows:
         results = [cell.result for cell in row.cells if cell]
@@ -257,7 +252,6 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
 def charted_rows(
     table: ComparisonTable,
 ) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
-    """Return the rows and the indexes of the columns that have ratios to draw."""
     rows = [
         (group, row)
         for group in table.groups
@@ -342,7 +336,7 @@ def interval_bar(
 ) -> IntervalBar | None:
     """Return the bar of an assessment; None without an interval.
 
-    The axis ends at the ratios exp(-``axis_limit``) and exp(``axis_limit``).
+    ``axis_limit`` is a log ratio.
     """
     low, high, ratio = assessment.low, assessment.high, assessment.ratio
     if low is None or high is None or ratio is None:

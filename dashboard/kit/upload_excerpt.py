@@ -10,8 +10,6 @@ CONTEXT_LINES = 20
 
 @dataclass(frozen=True)
 class ReadableUpload:
-    """Lines of an upload that belong to a run, with the lines around them."""
-
     lines: str
     before: str = ""
     after: str = ""
@@ -22,8 +20,7 @@ class ReadableUpload:
 def readable_upload(text: str, first: int | None, last: int | None) -> ReadableUpload:
     """Return lines ``first`` to ``last`` of an upload, counted from 1.
 
-    None means the first or last line. Of an upload of samples, all lines are returned.
-    Long texts are cut.
+    None means the first or last line. Long texts are cut; samples are complete.
     """
     document = _parse_document(text)
     if document is None:
@@ -55,7 +52,6 @@ def readable_upload(text: str, first: int | None, last: int | None) -> ReadableU
 
 
 def stored_output(text: str) -> str | None:
-    """Return the raw output in an upload; None if samples were uploaded."""
     output = (_parse_document(text) or {}).get("output")
     return None if output is None else str(output)
 

@@ -1,5 +1,3 @@
-"""URL patterns and query strings that several pages use."""
-
 from collections.abc import Mapping
 
 from django.urls import reverse

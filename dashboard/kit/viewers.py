@@ -1,5 +1,3 @@
-"""The viewer of a request, permissions, and lookup of studies."""
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast

@@ -1,5 +1,3 @@
-"""Navigation: sections of the site and tabs of a study."""
-
 from html import unescape
 from typing import Final
 from urllib.parse import urlencode
@@ -73,10 +71,7 @@ def study_tab_links(study: Study, current: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def save_view_url(context: RequestContext, title: str = "") -> str:
-    """Return where to save this page as a view; "" if it cannot be saved.
-
-    ``title``, the suggested name, is HTML.
-    """
+    """Return where to save this page as a view, or ""; ``title`` is HTML."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
         return ""
@@ -89,7 +84,6 @@ def save_view_url(context: RequestContext, title: str = "") -> str:
 
 @register.simple_tag
 def language_links() -> SafeString:
-    """Return a link for each language, or "" if there is only one."""
     if len(settings.LANGUAGES) == 1:
         return mark_safe("")
     return format_html_join(

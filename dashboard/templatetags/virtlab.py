@@ -185,7 +185,6 @@ def audit_text(line: AuditLine) -> str:
 
 @register.filter
 def case_parameters(case: Case) -> list[Fact]:
-    """Return the parameters that a benchmark's label omits."""
     tool = find_tool(case.tool)
     parameters = case_details(tool, case.parameters) if tool else case.parameters
     return [Fact(name, str(value)) for name, value in parameters.items()]
@@ -243,6 +242,5 @@ def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
 
 @register.inclusion_tag("kit/_glossary_term.html")
 def glossary_term(slug: str, id_suffix: str, text: Text = "") -> dict[str, object]:
-    """Show a term as a button with its definition; ``id_suffix`` makes IDs unique."""
     term = glossary.TERMS_BY_SLUG[slug]
     return {"term": term, "id": f"term-{slug}-{id_suffix}", "text": text}

@@ -107,7 +107,6 @@ def fact_name(name: str) -> str:
 
 
 def fact_row(name: str, value: object, *, is_inner: bool = False) -> tuple[str, str]:
-    """Return a fact as name and text, with byte counts in a readable unit."""
     *words, last = name.split(" ")
     if last == "bytes" and isinstance(value, int) and not isinstance(value, bool):
         return " ".join(words) or _("size"), formatting.file_size(value)
@@ -122,10 +121,7 @@ def fact_row(name: str, value: object, *, is_inner: bool = False) -> tuple[str, 
 
 
 def format_stated_value(value: object, *, is_inner: bool = False) -> str:
-    """Return a value of any JSON type as one line.
-
-    An inner object, which is part of another value, is in parentheses.
-    """
+    """Return a value of any JSON type as one line; inner objects in parentheses."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):

@@ -1,5 +1,3 @@
-"""Comparability of two systems as text."""
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -34,7 +32,6 @@ FACTORS_NOT_DECLARED: Text = gettext_lazy(
 def comparability_legend(
     results: Iterable[ComparisonResult],
 ) -> tuple[dict[str, Any], ...]:
-    """Return each rating of the results with its count and reasons, worst first."""
     counts = Counter(
         (result.comparability, result.comparability_reason)
         for result in results
@@ -66,7 +63,6 @@ def comparability_legend(
 
 
 def comparability_details(study: Study, compared: Comparability) -> dict[str, Any]:
-    """Return a rating as text, with all differences, the study's own factors last."""
     rating, unwanted, studied = compared.rating, compared.unwanted, compared.studied
     label, sentence = COMPARABILITY_TEXTS[rating]
     if rating == "limited" and unwanted and not study.factors:

@@ -1,5 +1,3 @@
-"""Co-runs as text."""
-
 from collections.abc import Sequence
 from statistics import median
 

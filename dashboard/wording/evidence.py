@@ -1,5 +1,3 @@
-"""Evidence of several studies as text."""
-
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 from types import MappingProxyType
@@ -183,7 +181,6 @@ def short_exclusion(counts: Mapping[str, int]) -> str:
 
 
 def strength_reason(synthesis: Synthesis) -> str:
-    """Return the one reason for the strength of the evidence."""
     pool = synthesis.pool
     if pool.machine_count and pool.provider_count == pool.machine_count:
         return _provider_reason(synthesis)
@@ -244,7 +241,6 @@ def is_predicted(synthesis: Synthesis) -> bool:
 
 
 def range_kind(synthesis: Synthesis) -> str:
-    """Return what `shown_range` is, and of how many machines."""
     pool = synthesis.main_pool
     if provider := _only_provider(synthesis):
         models = models_text(provider.model_count, provider.specimen_count, 1)
@@ -328,7 +324,6 @@ def providers_text(providers: int) -> str:
 
 
 def pool_labs_text(pool: PooledEffect) -> str:
-    """Return the number of labs and providers of a pool."""
     labs = pool.lab_count - pool.provider_count
     parts = [labs_text(labs)] if labs > 0 else []
     if pool.provider_count:
@@ -337,7 +332,6 @@ def pool_labs_text(pool: PooledEffect) -> str:
 
 
 def pool_machines_text(pool: PooledEffect) -> str:
-    """Return the number of machines of a pool, and of the models of its providers."""
     if not pool.provider_count:
         return machines_text(pool.machine_count)
     models = models_text(pool.model_count, pool.specimen_count, pool.provider_count)
@@ -350,7 +344,6 @@ def pool_machines_text(pool: PooledEffect) -> str:
 
 
 def badge_text(synthesis: Synthesis) -> str:
-    """Summarize a question in one line."""
     pool = synthesis.main_pool
     ends = pool.interval
     units = (
@@ -549,8 +542,8 @@ def matrix_entry(
 ) -> tuple[str, str]:
     """Return the ratio in a cell of the evidence matrix, and the text below it.
 
-    The text is the prediction interval, the reason for none, or what distinguishes the
-    configurations of one machine that differ; ``labels`` are by system.
+    The text is the prediction interval, the reason for none, or what distinguishes
+    configurations; ``labels`` are by system.
     """
     pool, units = synthesis.main_pool, synthesis.main_machines
     if not pool.machine_count:
@@ -584,7 +577,6 @@ def matrix_entry(
 
 
 def matrix_notes(synthesis: Synthesis) -> list[str]:
-    """Return the ratios without doubtful and with impossible results."""
     notes = []
     if other := synthesis.without_doubtful:
         value = matrix_entry(other)[0]
@@ -652,7 +644,6 @@ def relative_percent(ratio: float) -> str:
 
 
 def platform_range_text(platform: PlatformRange) -> str:
-    """Return a platform's relative performance: ``67-89%``, or a single number."""
     return _percent_ends(platform.low, platform.high)
 
 
@@ -662,7 +653,6 @@ def _percent_ends(low: float, high: float) -> str:
 
 
 def platform_counts_text(platform: PlatformRange) -> str:
-    """Return of how many results the range is."""
     results = ngettext("%(n)s result", "%(n)s results", platform.results)
     if platform.systems == platform.results:
         results = ngettext(
@@ -679,7 +669,6 @@ def platform_counts_text(platform: PlatformRange) -> str:
 
 
 def range_notes(platform: PlatformRange) -> list[str]:
-    """Return the range without doubtful results, and with screened ones."""
     notes = []
     if platform.doubtful:
         notes.append(

@@ -1,5 +1,3 @@
-"""Factor effects as text."""
-
 from collections.abc import Iterable, Iterator
 from math import exp, log
 from typing import Any
@@ -121,7 +119,6 @@ def subject_name(subject: CaseSubject) -> str:
 
 
 def effect_sentences(analysis: ResponseAnalysis) -> list[str]:
-    """Return a sentence for each factor with an effect, or why there is none."""
     effects = analysis.effects
     if effects.error_source == "constant":
         return [

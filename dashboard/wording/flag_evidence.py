@@ -1,5 +1,3 @@
-"""Evidence of flags as text."""
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

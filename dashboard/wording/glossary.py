@@ -1,5 +1,3 @@
-"""Terms of the pages, for `/glossary/` and for inline explanations."""
-
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _

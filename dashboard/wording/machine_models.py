@@ -1,5 +1,3 @@
-"""The effect on machines of one model as text."""
-
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.machine_models import MIN_INDICATIVE, MIN_VERDICT, Weight
@@ -20,7 +18,6 @@ def is_on_other_machine(row: ComparisonRow) -> bool:
 
 
 def model_text(row: ComparisonRow, cell: Cell) -> str:
-    """Describe the machines of the model of a result; "" if it needs no model."""
     if row.result.state != Efficiency.State.SAME_MODEL:
         return ""
     found = model_result(cell)

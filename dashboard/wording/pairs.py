@@ -1,5 +1,3 @@
-"""Two systems compared with each other, in a sentence."""
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 
@@ -45,7 +43,7 @@ def pair_sentence(
 ) -> str:
     """Return the median speed of the first system relative to the second.
 
-    ``ratios`` are positive, by component. Differences within the margin are equal.
+    ``ratios`` are by component. Differences within the margin are equal.
     """
     parts = [
         _("%(comparison)s in %(component)s")

@@ -1,5 +1,3 @@
-"""Plans as text."""
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 

@@ -1,5 +1,3 @@
-"""Published works that the numbers of a study come from, as text."""
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -29,7 +27,6 @@ def authors_text(source: Source) -> str:
 
 
 def publication_text(source: Source) -> str:
-    """Return where the work was published, after the title."""
     year = "" if source.authors else source.year
     parts = (source.published_in, source.institution, year)
     return "".join(f", {part}" for part in parts if part)

@@ -1,5 +1,3 @@
-"""Paragraphs and lists of the documentation of plausibility rules."""
-
 from dataclasses import dataclass
 
 

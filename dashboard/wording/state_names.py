@@ -1,5 +1,3 @@
-"""Translated texts for stored codes, such as states and metric kinds."""
-
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -254,7 +252,6 @@ NUMBER_KINDS: dict[str, Text] = {
 
 
 def work_class_name(slug: str) -> str:
-    """Return the title of a work class; its slug if unknown."""
     work_class = WORK_CLASSES.get(slug)
     if work_class is None:
         return slug

@@ -1,5 +1,3 @@
-"""Verdicts as text, and ratios as performance, overhead or energy."""
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -108,7 +106,6 @@ DESIGN_TEXTS: dict[str, Text] = {
 
 
 def design_text(assessment: CellAssessment) -> str:
-    """Return a sentence on the sessions of both sides, unless a reason contains it."""
     is_in_reasons = Gate.UNREPEATED.code in assessment.reason_codes
     return "" if is_in_reasons else str(DESIGN_TEXTS.get(assessment.design, ""))
 
@@ -262,7 +259,6 @@ def ratio_range_text(row: ComparisonRow, show: str) -> str:
 
 
 def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
-    """Return both ends of a range of ratios, or empty texts for a single ratio."""
     if row.result.ratio_range is None:
         return "", ""
     low, high = row.result.ratio_range
@@ -291,7 +287,6 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 
 
 def charted_assessment(row: ComparisonRow) -> CellAssessment | None:
-    """Return a row's assessment with the displayed ratio; None without any ratio."""
     ratio = row.result.displayed_ratio
     assessment = row.result.assessment
     is_displayed = ratio is not None or row.result.ratio_range is not None
@@ -303,7 +298,6 @@ def ratio_meaning(show: str) -> str:
 
 
 def shade_legend(show: str) -> list[tuple[str, str]]:
-    """Return shade and label of each step, slowest first."""
     slower, faster = "≤", "≥"
     if show in (ENERGY, OVERHEAD):
         slower, faster = faster, slower
@@ -371,7 +365,6 @@ def energy_sentence(row: ComparisonRow) -> str:
 
 
 def energy_interval_text(ratio: EnergyRatio | None) -> str:
-    """Return the interval of an energy ratio, or why there is none."""
     if ratio is None:
         return wording.DASH
     if ratio.interval is not None:

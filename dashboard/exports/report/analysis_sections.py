@@ -1,5 +1,3 @@
-"""Report sections: findings, factor effects, co-runs, energy and flags."""
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice

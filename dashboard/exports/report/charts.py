@@ -127,10 +127,7 @@ def _means(means: Sequence[ComponentMean | None]) -> Iterator[Points]:
 def ratio_plot(
     groups: Sequence[tuple[str, Sequence[PlottedRatio]]], axis_title: str
 ) -> Chart:
-    """Return a plot of all ratios, with a band for each group.
-
-    A ratio with an interval has its own line; all others of a group share one line.
-    """
+    """Return a plot of all ratios, with a band for each group."""
     ratios = [ratio.ratio for _name, group in groups for ratio in group]
     clamped = [
         min(max(ratio, 1 / MAX_REPORT_RATIO), MAX_REPORT_RATIO) for ratio in ratios

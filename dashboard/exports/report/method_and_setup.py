@@ -1,5 +1,3 @@
-"""Report sections: method, and systems, machines and tools."""
-
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -122,7 +120,6 @@ METHOD_LINK: Final[Text] = gettext_lazy(
 
 
 def method_section(study: Study, parts: Container[str]) -> ReportSection:
-    """Return the method, including the methods of the sections named in ``parts``."""
     margin = study.equivalence_margin_percent / 100
     values = {
         "margin": f"{study.equivalence_margin_percent:g}",
@@ -239,7 +236,6 @@ def _machine_table(host: Host) -> ReportTable:
 
 
 def nested_fact_text(value: Any) -> str:
-    """Return a fact of any JSON type as text; long texts are shortened."""
     if isinstance(value, str):
         return shorten(value, MAX_FACT_LENGTH)
     if isinstance(value, Mapping):

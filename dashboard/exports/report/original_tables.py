@@ -1,7 +1,6 @@
 """Tables as printed in a study.
 
-Rows are systems, or benchmarks if that gives fewer columns. Facts that all numbers have
-in common are above the table.
+Rows are systems, or benchmarks if that gives fewer columns.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

@@ -58,7 +58,6 @@ def read_catalog(path: Path, language: str | None = None) -> Catalog:
 
 
 def updated_catalog(language: str) -> Catalog:
-    """Return all messages of the pages with their stored translations."""
     path = catalog_path(language)
     stored = read_catalog(path, language) if path.exists() else Catalog(language)
     catalog = Catalog(
@@ -90,7 +89,6 @@ def write_catalog(catalog: Catalog, path: Path) -> None:
 
 
 def compiled(catalog: Catalog) -> bytes:
-    """Return the translated messages as a .mo file, the same for the same messages."""
     compact = Catalog(
         catalog.locale, creation_date=EPOCH, revision_date=EPOCH, fuzzy=False
     )
@@ -113,7 +111,6 @@ def is_translated(message: Message) -> bool:
 
 
 def catalog_problems(catalog: Catalog) -> Iterator[str]:
-    """Yield what is wrong with each translation: missing forms, placeholders."""
     for message in catalog:
         if not message.id or not any(_forms(message.string)):
             continue

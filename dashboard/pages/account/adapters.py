@@ -123,7 +123,6 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(
         self, request: HttpRequest, sociallogin: SocialLogin
     ) -> bool:
-        """Allow sign-up to invited people, or to everybody if configured."""
         if configured_provider().accounts == "everybody" or _invitation(request):
             return True
         text = _(
@@ -201,7 +200,6 @@ class SecondFactorAdapter(DefaultMFAAdapter):
 
 
 def configured_provider() -> Any:
-    """Return the configured provider or raise Http404."""
     if settings.OIDC_PROVIDER is None:
         raise Http404("No provider is set.")
     return settings.OIDC_PROVIDER

@@ -1,7 +1,7 @@
 """Email addresses of a user, and unsubscribing.
 
-The secret code of an emailed link is in its fragment (#), which browsers do not send.
-The page sends the code in a form, so that no log contains it.
+Secret codes of emailed links are in the fragment, and pages send them in forms, so that
+no log contains them.
 """
 
 from django import forms
@@ -121,7 +121,6 @@ def remove_email(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, code: str) -> HttpResponse:
-    """Unsubscribe by POST; GET only shows the form."""
     person_id = person_id_from_code(code)
     if person_id is None:
         raise Http404("Address not found.")

@@ -61,7 +61,6 @@ class PasskeyForm(AddWebAuthnForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Reject a response that does not match the challenge."""
         if "name" not in self.cleaned_data:
             return dict(self.cleaned_data)
         try:

@@ -1,5 +1,3 @@
-"""Sign-in by password or provider, the second factor, and sign-out."""
-
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -110,7 +108,7 @@ class OneTimeCodeForm(AuthenticateForm):
 
 
 class PasskeyResponseForm(AuthenticateWebAuthnForm):
-    """Form for a passkey's response. It rejects responses of copied passkeys."""
+    """Form that rejects responses of copied passkeys."""
 
     def clean_credential(self) -> Authenticator:
         credential = self.cleaned_data["credential"]
@@ -127,8 +125,6 @@ class PasskeyResponseForm(AuthenticateWebAuthnForm):
 
 
 class SignInForm(LoginForm):
-    """allauth's sign-in form, in which the field for the user name is "username"."""
-
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
 
@@ -215,7 +211,6 @@ class ConfirmSecondFactorView(SecondFactorView):
 @require_http_methods(["GET", "HEAD", "POST"])
 @sign_in_required
 def reauthenticate(request: HttpRequest) -> HttpResponse:
-    """Ask a user for the password or second factor before sensitive changes."""
     person = required_user(request)
     target = request.POST.get("next") or request.GET.get("next") or ""
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
@@ -278,8 +273,6 @@ def _confirm_first(page: str) -> HttpResponse:
 
 
 class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
-    """OpenID adapter that caches the provider's configuration for ten minutes."""
-
     @property
     def openid_config(self) -> Any:
         key = configured_provider().issuer
@@ -305,9 +298,9 @@ class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
 
 @require_POST
 def redirect_to_provider(request: HttpRequest) -> HttpResponse:
-    """Return a page that redirects to the provider, to sign in or link an account.
+    """Return a page that redirects to the provider.
 
-    Our content security policy forbids an HTTP redirect to another site after a form.
+    The content security policy forbids an HTTP redirect to another site after a form.
     """
     provider_settings = configured_provider()
     target = request.POST.get("next", "")
@@ -386,7 +379,6 @@ class SignOutView(LogoutView):
 def count_attempt(
     request: HttpRequest, name: str, is_factor: bool = False
 ) -> SignInAttempt:
-    """Count an attempt to sign in, before the password or second factor is checked."""
     address = request.META.get("REMOTE_ADDR", "")
     attempt = SignInAttempt(
         name, address, request.COOKIES.get(KNOWN_BROWSER_COOKIE, ""), is_factor

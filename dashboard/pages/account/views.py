@@ -1,5 +1,3 @@
-"""A user's account: labs, sign-in methods and email."""
-
 from typing import Any
 
 from django.conf import settings

@@ -92,7 +92,6 @@ def cell_charts(
 
 
 def latency_chart(rows: Sequence[ComparisonRow]) -> ChartWithTable | None:
-    """Return mean and percentiles of the latencies beside each other."""
     shown = [row for row in rows if row.result.value is not None]
     if len(shown) < 2:
         return None
@@ -142,7 +141,6 @@ def latency_chart(rows: Sequence[ComparisonRow]) -> ChartWithTable | None:
 
 
 def summary_name(row: ComparisonRow) -> str:
-    """Return the short name of a summary: "p99" or "mean"."""
     if percentile := find_percentile(row.case.metric, row.case.parameters):
         return str(percentile)
     return row.case.metric.removeprefix(summarized_metric(row.case.metric)).strip()

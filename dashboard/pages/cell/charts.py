@@ -58,7 +58,7 @@ class ChartRun:
 
 @dataclass(frozen=True)
 class SpeedMode:
-    """One of two modes: its label ("59 MB/s (64%)"), center and number of values."""
+    """One of two modes, with its label: "59 MB/s (64%)"."""
 
     label: str
     center: float
@@ -70,8 +70,8 @@ class SampleSeries:
     """The samples of a cell or of its baseline.
 
     ``values`` are run means or, for few runs, samples; ``outliers`` are indexes in
-    them. ``period`` is the length of a pattern in the run order. ``box`` has the
-    minimum, quartiles and maximum; it is None for few runs and for two modes.
+    them. ``period`` is the length of a pattern in the run order. ``box`` (minimum,
+    quartiles, maximum) is None for few runs and for two modes.
     """
 
     name: str
@@ -236,10 +236,6 @@ def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
 def run_order_plot(
     sides: Sequence[SampleSeries], axis_title: str, position_title: str, first_run: str
 ) -> Chart | None:
-    """Return the values in the order of measurement, one panel per side.
-
-    ``first_run`` is the label of a first run that differs from the others.
-    """
     panels = [
         Panel(
             x=ChartAxis(title=f"{side.name}: {position_title}", has_grid=False),
@@ -353,7 +349,6 @@ def histogram_chart(
 
 
 def with_distribution(sides: Sequence[SampleSeries]) -> list[SampleSeries]:
-    """Return the sides with enough runs and points for a distribution."""
     return [
         side for side in sides if len(side.runs) > 1 and len(side.values) >= MIN_RUNS
     ]
@@ -382,7 +377,6 @@ def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return about 5 round numbers as ticks, because Plotly would label each bar."""
     rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)
@@ -483,7 +477,6 @@ def _size(count: int) -> int:
 def _sample_hover(
     side: SampleSeries, axis: Literal["x", "y"]
 ) -> tuple[list[str], HoverValue | None]:
-    """Return the hover text of each sample, or one template if there are many."""
     if side.run_end_positions()[-1] > MAX_HOVER_TEXTS:
         return [], HoverValue(axis, unit=side.unit)
     return side.sample_texts(), None

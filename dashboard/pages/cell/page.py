@@ -221,7 +221,6 @@ def _side(
 
 
 def _of_runs(row: ComparisonRow) -> str:
-    """Say of which figures of the runs a value is the mean; "" if they are means."""
     percentile = find_percentile(row.case.metric, row.case.parameters)
     if percentile is None:
         return ""
@@ -299,7 +298,6 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
 
 
 def _native_comparison(ratio: float, difference: str) -> str:
-    """Return the template of a comparison with native; ``difference`` is from 100%."""
     if not HALF <= ratio <= TWICE:
         return _(
             "%(platform)s reaches %(percent)s of native speed in %(tool)s, %(case)s"

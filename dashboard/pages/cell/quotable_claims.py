@@ -1,6 +1,6 @@
 """Sentences about a result that authors can quote, with a link to the result.
 
-The link contains the quoted numbers, so that the page can show if they have changed.
+The link has the quoted numbers, so the page can show if they have changed.
 """
 
 import re
@@ -54,8 +54,6 @@ class NoClaim:
 
 
 class QuotedNumbers(NamedTuple):
-    """The numbers and the verdict of a claim, as its sentence states them."""
-
     ratio: str
     low: str
     high: str
@@ -124,8 +122,7 @@ def build_claim(
 ) -> QuotableClaim | NoClaim:
     """Return the claim about a row.
 
-    ``against`` is the name of the reference system, if any. ``provisos`` are sentences
-    that must be quoted as well.
+    ``provisos`` are sentences that must be quoted as well.
     """
     assessment, ratio = row.result.assessment, row.result.ratio
     if assessment is None or ratio is None:
@@ -184,7 +181,6 @@ def build_claim(
 
 
 def current_quote(row: ComparisonRow) -> QuotedNumbers | None:
-    """Return the numbers of a claim about the row as it is now, if there is one."""
     assessment, ratio = row.result.assessment, row.result.ratio
     if (
         assessment is None
@@ -204,7 +200,6 @@ def current_quote(row: ComparisonRow) -> QuotedNumbers | None:
 
 
 def parse_quote(text: str) -> QuotedNumbers | None:
-    """Return the numbers in a link; return None for any other text."""
     # Anybody can write a link, and the page shows these texts: accept only numbers.
     match = QUOTE_PATTERN.fullmatch(text)
     if match is None:

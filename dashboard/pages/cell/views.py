@@ -1,5 +1,3 @@
-"""The page of a cell, its card, its samples and the output of its runs."""
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,8 +63,6 @@ NUMBER_IN_TEXT: Final = re.compile(
 
 @dataclass(frozen=True)
 class OutputLine:
-    """A line of output with its number, counted from 1 in the upload."""
-
     number: int
     text: str
     is_read: bool

@@ -1,5 +1,3 @@
-"""Add, edit and delete comments."""
-
 from collections.abc import Callable
 
 from django.contrib import messages

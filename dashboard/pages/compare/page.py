@@ -68,7 +68,6 @@ class ComparisonPage:
     cell_verdicts: Mapping[int, CellVerdict]
     verdict_scopes: str
     metric_count: int
-    """The number of metrics, primary or not."""
     clock_faults: Mapping[int, str]
     """Problems of the clocks of cells."""
 
@@ -90,7 +89,6 @@ class ComparisonPage:
 
     @property
     def suspect_clocks(self) -> list[dict[str, Any]]:
-        """The systems with suspect clocks, their number of results and one fault."""
         columns = {column.system_id: column for column in self.table.head.columns}
         faults: dict[int, list[str]] = {}
         for cell in self.table.cells:
@@ -108,7 +106,6 @@ class ComparisonPage:
 
     @property
     def metrics_switch(self) -> dict[str, Any] | None:
-        """The link to all metrics or to the primary ones; None if all are shown."""
         if self.form.selection.metrics == ALL_METRICS:
             return {"query": query_string(self.form.query, metrics=""), "count": 0}
         if _metric_count(self.table.cells) == self.metric_count:
@@ -154,7 +151,6 @@ class ComparisonPage:
 
     @property
     def answer(self) -> str:
-        """The median of each platform and the number of verdicts, in a sentence."""
         if self.is_energy:
             return ""
         by_platform: dict[str, list[float]] = {}
@@ -231,7 +227,6 @@ class ComparisonPage:
 
     @property
     def chart(self) -> Chart | None:
-        """The chart without hover texts; None if there are too many cells."""
         if not 0 < self.table.ratio_count <= MAX_CHART_CELLS:
             return None
         return comparison_chart(
@@ -243,7 +238,6 @@ class ComparisonPage:
 
     @property
     def cell_url_parts(self) -> tuple[str, str]:
-        """The relative URL of a cell's page, before and after its ID."""
         query = self.form.cell_query(self.form.selection.baseline)
         return "../cells/", f"/{query}"
 
@@ -373,10 +367,7 @@ class GridRows:
 
 @formatting.cached_number_format()
 def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
-    """Return the rows of a table.
-
-    Without ``includes_all``, return only the first rows of a large table.
-    """
+    """Return the rows of a table; by default the first ones of a large table."""
     selection, table = page.form.selection, page.table
     shows_n = table.run_count is None
     sent_groups, omitted_count = list(table.groups), 0
@@ -465,10 +456,7 @@ def comparison_chart(
     has_hover_texts: bool = True,
     cell_verdicts: Mapping[int, CellVerdict] | None = None,
 ) -> Chart | None:
-    """Return a dot plot of a table's ratios; None if there are none or too many.
-
-    ``cell_verdicts`` are the verdicts, by cell ID, of cells without an assessment.
-    """
+    """Return a dot plot of a table's ratios; None if there are none or too many."""
     if table.ratio_count > MAX_CHART_CELLS:
         return None
     columns = table.head.columns

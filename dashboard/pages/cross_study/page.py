@@ -1,5 +1,3 @@
-"""The page that compares systems of several studies."""
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -326,7 +324,6 @@ class CrossStudyPage:
 
     @cached_property
     def plan_url(self) -> str:
-        """URL of a plan for missing results, or of the sign-in page."""
         this_url = reverse("dashboard:cross-study") + self.query_string()
         if self.person is None:
             return f"{reverse('dashboard:login')}?{urlencode({'next': this_url})}"

@@ -175,10 +175,7 @@ def show_cross_study(request: HttpRequest) -> PageContent:
 
 @cached_page
 def show_cross_study_pair(request: HttpRequest) -> PageContent:
-    """Compare two systems benchmark by benchmark.
-
-    On different machines, compare their performance relative to native.
-    """
+    """Compare two systems; on different machines, relative to native."""
     viewer, query = viewer_of(request), query_params(request)
     keys = (SystemInStudyKey.parse(query.get(name, "")) for name in ("first", "second"))
     system, other_system = (find_system_in_study(viewer, key) for key in keys)

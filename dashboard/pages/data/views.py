@@ -1,5 +1,3 @@
-"""Download of all data as files."""
-
 from collections.abc import Mapping
 from datetime import date
 from typing import Any

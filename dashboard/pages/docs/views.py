@@ -1,5 +1,3 @@
-"""The documents in `docs/`, their search, and the glossary."""
-
 import posixpath
 import re
 from collections.abc import Collection, Sequence
@@ -123,7 +121,6 @@ def doc_html(name: str) -> str:
 def render_markdown(
     source: str, folder: str = "", doc_names: Collection[str] = ()
 ) -> str:
-    """Return Markdown as HTML, without the title and with links to our pages."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.use(anchors_plugin, max_level=MAX_HEADING_LEVEL)
     parser.add_render_rule("table_open", _table_begins)
@@ -136,7 +133,6 @@ def render_markdown(
 
 
 def _adapt_token(token: Token, folder: str, doc_names: Collection[str]) -> None:
-    """Change the links, images and styles of a token so that they fit our pages."""
     if token.attrs.pop("style", None) == "text-align:right":
         token.attrSet("class", "num")
     if token.type == "link_open":

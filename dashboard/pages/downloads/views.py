@@ -1,5 +1,3 @@
-"""Files of a comparison, and the citation of a study."""
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict

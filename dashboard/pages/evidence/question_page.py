@@ -1,5 +1,3 @@
-"""The page of one question, which is a hypervisor and a work class."""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""The evidence matrix, and the evidence for one question."""
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

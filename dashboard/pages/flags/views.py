@@ -1,5 +1,3 @@
-"""The flags of a study, and decisions about them."""
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

@@ -35,7 +35,6 @@ def best_known_work(syntheses: Syntheses) -> str:
 
 
 def chosen_hypervisors(names: Iterable[str], offered: Sequence[str]) -> list[str]:
-    """Return the requested hypervisors that exist, else the main ones."""
     requested = set(names)
     chosen = [name for name in offered if name in requested]
     return chosen or [name for name in offered if name in MAIN_HYPERVISORS]
@@ -54,10 +53,6 @@ def answer_context(
     machines: Sequence[MachineName] = (),
     evidence_of_machine: EvidenceOfMachine = lambda _slug, _questions: {},
 ) -> dict[str, Any]:
-    """Return the template context of the question and its answer.
-
-    ``machine`` is the slug of one of ``machines``, or "" for all of them.
-    """
     if work not in WORK_CLASSES:
         work = best_known_work(syntheses)
     offered = _offered(syntheses)

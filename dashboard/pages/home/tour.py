@@ -1,6 +1,6 @@
-"""The guided tour.
+"""The guided tour; `?tour=3` is its third step.
 
-The query (`?tour=3`) has the number of the step. Steps of missing studies are omitted.
+Steps of missing studies are omitted.
 """
 
 from collections.abc import Sequence
@@ -109,7 +109,6 @@ class TourStep:
     path: str
     query: str = ""
     anchor: str = ""
-    """Anchor of the answer on the page, if it is not at the top."""
 
     def url(self, number: int) -> str:
         """Return the URL of the step; its fragment moves the focus to the strip."""
@@ -146,7 +145,6 @@ def tour_strip(
 
 
 def tour_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the context of the tour strip (a template context processor)."""
     query = request.GET.get(TOUR_PARAMETER, "")[:3]
     if not query:
         return {}

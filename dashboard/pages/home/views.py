@@ -1,5 +1,3 @@
-"""The home page."""
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,7 +35,6 @@ NEW_STUDIES, OWN_STUDIES, LAST_UPLOADS = 6, 6, 5
 
 
 def own_work(viewer: Viewer, person: User) -> dict[str, Any]:
-    """Return a member's studies, last uploads, and what needs attention."""
     newest = list_studies(viewer).filter(lab__in=viewer.lab_ids, deleted_at=None)
     ids = list(newest.values_list("pk", flat=True)[:OWN_STUDIES])
     runs = Run.objects.filter(lab__in=viewer.lab_ids).order_by("-pk")

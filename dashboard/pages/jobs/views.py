@@ -1,5 +1,3 @@
-"""The background jobs of labs that the user may edit."""
-
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse

@@ -1,5 +1,3 @@
-"""Import of bundles from agents without network access."""
-
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse

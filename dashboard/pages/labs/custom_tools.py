@@ -227,7 +227,7 @@ class CustomToolForm(forms.Form):
 
 
 class MetricForm(forms.Form):
-    """Form for a metric of the tool. Forms without a name are ignored."""
+    """Form for a metric; forms without a name are ignored."""
 
     name = SingleLineField(
         label=gettext_lazy("Name"),
@@ -344,7 +344,6 @@ class DeclarationForm:
 
     @classmethod
     def from_post(cls, data: QueryDict, *, is_new: bool) -> "DeclarationForm":
-        """Return the submitted form without metrics that have no name."""
         prefixes = [_prefix(index) for index in range(_metric_count(data))]
         named_prefixes = [
             prefix for prefix in prefixes if data.get(f"{prefix}-name", "").strip()
@@ -362,7 +361,6 @@ class DeclarationForm:
 
     @classmethod
     def with_extra_metric(cls, data: QueryDict, *, is_new: bool) -> "DeclarationForm":
-        """Return the submitted form with one more metric, without validating it."""
         texts = {name: data.get(name, "") for name in CustomToolForm.base_fields}
         metrics = []
         for index in range(min(_metric_count(data) + 1, MAX_METRICS)):

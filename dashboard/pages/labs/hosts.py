@@ -159,7 +159,7 @@ def _host_or_404(request: HttpRequest, access: LabAccess, slug: str) -> Host:
 def _read(request: HttpRequest) -> tuple[HostForm, HostFacts, MachineFacts | None, int]:
     """Parse pasted output; return form, all facts, parsed facts, and HTTP status.
 
-    Facts that the user entered replace parsed ones.
+    Entered facts replace parsed ones.
     """
     parsed = read_machine(request.POST.get("output", ""))
     try:

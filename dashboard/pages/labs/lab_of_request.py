@@ -1,5 +1,3 @@
-"""The lab of a page and the reader's permissions."""
-
 from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest
@@ -38,7 +36,6 @@ def lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
 
 
 def member_lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
-    """Return a lab of which the reader is a member, else raise Http404."""
     access = lab_or_404(request, slug)
     if not access.role:
         raise Http404("Lab not found, or you are not a member.")

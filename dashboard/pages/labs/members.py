@@ -1,7 +1,6 @@
 """The members of a lab, their roles, and invitations.
 
-The secret code of an invitation is in the fragment (#) of its link, which browsers do
-not send. The page sends it in a form, so that no log contains it.
+Codes of invitations are handled as in `account/email_addresses`.
 """
 
 from collections.abc import Callable
@@ -132,8 +131,6 @@ def show_members(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def _changes_members(change: MemberChange) -> Callable[..., HttpResponse]:
-    """Return a view that shows the message returned by ``change`` and redirects."""
-
     @wraps(change)
     def view(request: HttpRequest, lab: str, **ids: int) -> HttpResponse:
         access = member_lab_or_404(request, lab)
@@ -202,7 +199,6 @@ def _member(access: LabAccess, person_id: int) -> User:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def accept_invitation_view(request: HttpRequest) -> HttpResponse:
-    """Ask for the invitation's code, then for confirmation; redirect to the lab."""
     if request.method == "POST" and "code" in request.POST:
         return _check_code(request)
     invitations = Invitation.objects.select_related("lab")

@@ -1,5 +1,3 @@
-"""Choice of the language of the pages."""
-
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,7 +9,6 @@ from dashboard.kit.routes import REDIRECTED, page
 
 
 def select_language(request: HttpRequest, code: str) -> HttpResponse:
-    """Store the language in a cookie, and return to the page with the link."""
     if code not in dict(settings.LANGUAGES):
         raise Http404(_("This language is not available."))
     origin = request.headers.get("Referer", "")

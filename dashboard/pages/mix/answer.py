@@ -1,5 +1,3 @@
-"""The expected relative performance of a mix of work."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -91,7 +89,6 @@ def mix_context(
     syntheses: Mapping[Question, Synthesis],
     links: PrefilledLinks,
 ) -> dict[str, Any]:
-    """Return the context of a mix: its parts and, if all were measured, its effect."""
     rows = [_row(hypervisor, part, syntheses, links) for part in parts]
     missing = [row for row in rows if not row["points"]]
     effect = None

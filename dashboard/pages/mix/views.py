@@ -1,5 +1,3 @@
-"""The mix of a reader's work: a range of expected relative performance."""
-
 from collections.abc import Mapping
 from typing import Any
 

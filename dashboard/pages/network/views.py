@@ -1,5 +1,3 @@
-"""The network page, which shows one metric."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any
@@ -163,9 +161,9 @@ def _values(
 def _changes(
     before: NetworkMatrix, after: NetworkMatrix, *, better: str
 ) -> dict[Endpoints, PathCell]:
-    """Return the values of the second matrix as multiples of the first.
+    """Return the second matrix relative to the first.
 
-    Metrics for which neither higher nor lower is better have no shades.
+    Metrics without a better direction have no shades.
     """
     views = {}
     for pair, path in after.paths.items():
@@ -278,7 +276,6 @@ def _change(
 
 
 def gain_template(is_best_gain: bool, is_worst_gain: bool, path_count: int) -> str:
-    """Return the template of a sentence on the paths that changed most and least."""
     if not is_best_gain:
         return ngettext(
             "%(setting)s: %(n)s path was measured before and after. %(worst)s worsened "
@@ -337,7 +334,6 @@ def _sentence(text: str, paths: Sequence[NetworkPath]) -> str:
 
 
 def path_change(before: NetworkPath | None, after: NetworkPath) -> float | None:
-    """Return the ratio of the later to the earlier value; None if one is missing."""
     old, new = before.value if before else None, after.value
     return new / old if old and new and min(old, new) > 0 else None
 

@@ -1,5 +1,3 @@
-"""Files of a study for a paper."""
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -56,7 +54,6 @@ from dashboard.wording.verdicts import (
 PAGE_WIDTH = "page"
 DIGIT_CHOICES: Final = ("2", "3", "4", "5")
 MAX_ROW_CHOICES: Final = 300
-"""Maximum number of rows to choose from; filters can reduce the number of rows."""
 PAPER_PARAMETERS: Final = ("case", "system", "digits", "width")
 """Query parameters of this page; all others are those of the compare page."""
 DIGIT_TEXTS: Final[Mapping[str, Text]] = {
@@ -80,10 +77,7 @@ ARCHIVE = "paper.zip"
 
 @dataclass(frozen=True)
 class PaperSelection:
-    """Selected rows, systems and layout.
-
-    ``cases`` and ``systems`` are the IDs in the query, which may not exist.
-    """
+    """Selected rows, systems and layout; IDs of the query may not exist."""
 
     study: Study
     all_rows: AssessedTable
@@ -187,7 +181,6 @@ def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
 
 
 def _groups(paper: PaperSelection) -> Iterator[dict[str, Any]]:
-    """Yield the benchmarks to choose from; each is listed once, for all scenarios."""
     shown_ids: set[int] = set()
     for group in paper.all_rows.table.groups:
         ticks = []

@@ -212,9 +212,9 @@ def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> list[dict[str, Any]]:
 def start_spread_strip(
     spreads_us: Sequence[int], overlaps: Sequence[float]
 ) -> dict[str, Any] | None:
-    """Return a strip with the time between the first and last start of each co-run.
+    """Return a strip with the spread of starts of each co-run; None without any.
 
-    Positions in the strip are in percent. Return None without co-runs.
+    Positions are in percent.
     """
     spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
     if not spreads:

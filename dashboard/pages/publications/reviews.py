@@ -1,5 +1,3 @@
-"""Reviews: list them, show one, publish one."""
-
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import groupby

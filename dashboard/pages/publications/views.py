@@ -1,5 +1,3 @@
-"""Versions of studies, and withdrawal of versions and reviews."""
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final

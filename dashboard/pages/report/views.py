@@ -1,5 +1,3 @@
-"""The report of a study: a page to print, and a PDF."""
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -40,7 +38,6 @@ ANONYMOUS_IMPRINT = ReportImprint(
 
 @cached_by_version
 def cached_report(viewer: Viewer, study: Study, citation: Citation) -> ReportDocument:
-    """Return a study's report, cached by data version."""
     return build_report(viewer, study, citation, ANONYMOUS_IMPRINT)
 
 
@@ -94,7 +91,6 @@ def download_finished_report(request: HttpRequest, report_id: int) -> HttpRespon
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
-    """Return a report that this user or an anonymous user requested."""
     reports = Report.objects.select_related("study__lab")
     readable = Q(person=signed_in_user(request)) | Q(person=None)
     job = get_object_or_404(reports.filter(readable), pk=report_id)

@@ -1,5 +1,3 @@
-"""Runs, and reparsing of a study."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,7 +47,6 @@ RAW_OUTPUT_TYPE = ("text/plain; charset=utf-8", "txt")
 
 @cached_study_page
 def list_runs(request: HttpRequest, lab: str, slug: str) -> ViewResult:
-    """Show a study's runs; redirect old URLs with a cell to the page of the cell."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     query = query_params(request)
@@ -139,7 +136,6 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Return a run's upload as it was sent: raw output or JSON."""
     run = find_run(viewer_of(request), run_id)
     stored = run.upload.text
     output = stored_output(stored)

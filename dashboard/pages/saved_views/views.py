@@ -1,5 +1,3 @@
-"""Saved views: list, save, rename and delete."""
-
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -74,7 +72,7 @@ def show_saved_views(request: HttpRequest) -> HttpResponse:
 def _page_to_save(request: HttpRequest) -> str:
     """Return the URL of the page to save, or "".
 
-    Use the referrer if possible, because scripts may have changed the page's URL.
+    Prefer the referrer: scripts may have changed the page's URL.
     """
     origin = urlsplit(request.headers.get("Referer", ""))
     if origin.netloc == request.get_host():
@@ -86,7 +84,6 @@ def _page_to_save(request: HttpRequest) -> str:
 
 
 def _changeable_view(request: HttpRequest, view_id: int) -> SavedView:
-    """Return a view of the user, or of a lab that the user may edit; or raise 404."""
     person = required_user(request)
     view = find_view(viewer_of(request), view_id, person)
     if not may_change_view(view, person):

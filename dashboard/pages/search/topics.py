@@ -1,5 +1,3 @@
-"""Topics of a search, such as work, hypervisors, machines, terms and pages."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -158,7 +156,6 @@ def _machine_topics(viewer: Viewer) -> Iterator[Topic]:
 
 
 def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
-    """Yield known options, and others of measured systems with their newest study."""
     for option in dict.fromkeys(VOCABULARY.values()):
         yield Topic(
             "setting",

@@ -1,5 +1,3 @@
-"""Search for subjects, studies, systems, hosts, benchmarks, labs and documents."""
-
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,8 +42,6 @@ EXAMPLES: Final = (
 
 @dataclass(frozen=True)
 class Found:
-    """Subjects by kind, stored objects, and sections of documents."""
-
     topics: dict[Text, list[Topic]] = field(default_factory=dict)
     objects: SearchResults | None = None
     documents: list[SearchHit] = field(default_factory=list)
@@ -85,7 +81,6 @@ def find(viewer: Viewer, text: str, candidates: list[Topic]) -> Found:
 
 
 def find_partial(text: str, candidates: list[Topic]) -> Found:
-    """Return subjects and documents that match some of the words."""
     words = entered_words(text)
     documents = search_documents(" or ".join(words), MAX_DOCUMENTS)
     return Found(matching_topics(candidates, words, any_word=True), documents=documents)

@@ -1,5 +1,3 @@
-"""The sessions of a study, and corrections of them."""
-
 from collections.abc import Sequence
 
 from django.contrib import messages
@@ -109,7 +107,6 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
 
 
 def save_correction(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Move runs and whole sessions into one session, or undo such corrections."""
     study = editable_study_or_404(request, lab, slug)
     data, person = request.POST, required_user(request)
     is_correction = data.get("do") != "undo"

@@ -1,5 +1,3 @@
-"""Content of the pages on settings."""
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -87,7 +85,6 @@ def _explanation(option: SystemOption) -> str:
 
 
 def option_answer(found: OptionEffects) -> str:
-    """Return the answer in one sentence, then how the option was changed."""
     parts = []
     for verdict, text in (
         ("faster", _("faster in %(n)s (%(range)s)")),
@@ -127,7 +124,6 @@ def option_answer(found: OptionEffects) -> str:
 
 
 def effect_records(option: OptionEffects) -> Iterator[dict[str, Any]]:
-    """Yield the effects of an option for files, all digits kept."""
     for effect in option.effects:
         change, row = effect.change_of(option.option), effect.row
         low, high = effect.interval or (None, None)
@@ -414,7 +410,6 @@ def _option_url(option: SystemOption) -> str:
 def option_of_slug(
     slug: str, measured: Mapping[str, OptionEffects]
 ) -> SystemOption | None:
-    """Return a measured option, or one of the vocabulary, also by its other names."""
     if slug in measured:
         return measured[slug].option
     return VOCABULARY.get(slug.replace("-", "_"))

@@ -1,5 +1,3 @@
-"""Effects of settings of hypervisors and guests, over all studies."""
-
 from collections.abc import Iterable
 
 from django.http import Http404, HttpRequest, HttpResponse

@@ -1,5 +1,3 @@
-"""The state of the server, for its operators."""
-
 from collections.abc import Iterator
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -28,7 +26,6 @@ def show_status(request: HttpRequest) -> HttpResponse:
 
 
 def summary_sentence(status: ServerStatus) -> str:
-    """Return whether the server works, and how much needs attention."""
     n = len(status.problems)
     if not n:
         return _("Everything works: %(n)s checks passed.") % {"n": len(status.passed)}

@@ -1,5 +1,3 @@
-"""Strips with all ratios of a hypervisor on a logarithmic axis."""
-
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -15,10 +13,7 @@ NEUTRAL_DISTANCE = 0.02
 
 
 def ratio_strips(bands: Sequence[SpectrumBand]) -> dict[str, Any] | None:
-    """Return the positions of all ratios on a logarithmic axis; None without bands.
-
-    Positions are texts, because CSS needs a decimal point in every language.
-    """
+    """Return the positions of all ratios as CSS texts; None without bands."""
     if not bands:
         return None
     low = max(min(0.25, *(band.lowest for band in bands)) * 0.85, LOWEST)

@@ -1,5 +1,3 @@
-"""All studies, with filters."""
-
 from collections.abc import Mapping, Sequence
 
 from django.core.paginator import Paginator
@@ -21,7 +19,6 @@ STUDIES_PER_PAGE = 24
 
 
 def is_match(card: StudyCard, query: Mapping[str, str]) -> bool:
-    """Whether a study matches the filters; "q" means all of its words."""
     study, rollup = card.study, card.rollup
     if query.get("hypervisor") and query["hypervisor"] not in rollup.hypervisors:
         return False

@@ -99,7 +99,6 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
 
 
 def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show the progress of uploads; pages poll it until all are processed."""
     study = study_or_404(viewer_of(request), lab, slug)
     context = {
         "study": study,
@@ -174,7 +173,6 @@ def _finding(finding: BenchmarkEffect, outcome: Outcome) -> dict[str, Any]:
 
 
 def _percent(sd: float | None) -> str:
-    """Return a standard deviation of log ratios as a percentage of the ratio."""
     return wording.DASH if sd is None else formatting.percent(expm1(sd), ".2g")
 
 

@@ -1,5 +1,3 @@
-"""Fields for the published work that the numbers of a study come from."""
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -83,7 +81,7 @@ def changed_sources(
 ) -> list[dict[str, Any]]:
     """Return the sources with the first one as entered.
 
-    Remove `SOURCE_FIELDS` from ``fields``.
+    Removes `SOURCE_FIELDS` from ``fields``.
     """
     *texts, link = (str(fields.pop(name, "")) for name in SOURCE_FIELDS)
     entered = dict(zip(_PROPERTIES, texts, strict=True))

@@ -1,5 +1,3 @@
-"""Import of study files."""
-
 from typing import Any
 
 from django.conf import settings

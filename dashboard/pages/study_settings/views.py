@@ -1,5 +1,3 @@
-"""Create a study; change its settings."""
-
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -107,11 +105,6 @@ def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 class StudyForm(SourceForm):
-    """Form for a study.
-
-    ``visible_labs`` are the labs that are listed for sharing the study.
-    """
-
     field_aliases = {"shared_with": "other_labs"}
 
     title = SingleLineField(label=gettext_lazy("Title"), max_length=300)

@@ -1,5 +1,3 @@
-"""The page of a hypervisor: what is known for each class of work."""
-
 from __future__ import annotations
 
 from typing import Any

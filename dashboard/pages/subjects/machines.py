@@ -1,5 +1,3 @@
-"""The page of a machine or a machine model: everything measured on it."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -97,7 +95,6 @@ def machine_page(viewer: Viewer, machine: Machine) -> dict[str, Any]:
 
 
 def _benchmark_table(averages: Averages) -> Table:
-    """Return the results of each study and benchmark, with those that cannot count."""
     rows = [
         (
             Cell(evidence.metric_title(*member.average.benchmark)),

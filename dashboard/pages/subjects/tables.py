@@ -1,5 +1,3 @@
-"""Tables and lists of the pages of hypervisors, classes of work and machines."""
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -35,8 +33,6 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names its rows."""
-
     slug: str
     title: str
     heads: tuple[Cell, ...]
@@ -58,10 +54,6 @@ def evidence_table(
     subjects: Iterable[tuple[Cell, Question, Synthesis]],
     reason: str = "",
 ) -> Table:
-    """Return a table with a row for each subject that has results.
-
-    ``reason`` replaces the reasons for the strength of the evidence.
-    """
     rows = []
     for name, question, synthesis in subjects:
         ratio, detail = evidence.matrix_entry(synthesis)
@@ -171,10 +163,7 @@ OPEN_TITLES: Final[Mapping[str, Text]] = {
 def open_questions(
     questions: Iterable[Question], syntheses: Syntheses, *, names_work: bool
 ) -> tuple[dict[str, Any], ...]:
-    """Return what is unknown, by kind, with the tools that would measure it.
-
-    Entries are named by their class of work, or by their hypervisor.
-    """
+    """Return what is unknown, by kind, with the tools that would measure it."""
     groups: dict[str, list[dict[str, Any]]] = {kind: [] for kind in OPEN_TITLES}
     for question in questions:
         synthesis = syntheses.get(question, NO_EVIDENCE)

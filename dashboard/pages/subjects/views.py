@@ -1,5 +1,3 @@
-"""Pages of hypervisors, classes of work and machines, and the sitemap."""
-
 from collections.abc import Mapping
 from typing import Any, Final
 from xml.sax.saxutils import escape
@@ -174,7 +172,6 @@ SITE_PAGES: Final = (
 
 
 def show_sitemap(request: HttpRequest) -> HttpResponse:
-    """Return the addresses of the public pages, for search engines."""
     lines = [
         f"<url><loc>{escape(request.build_absolute_uri(path))}</loc></url>"
         for path in _public_paths(ANYONE)

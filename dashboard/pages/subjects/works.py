@@ -1,5 +1,3 @@
-"""The page of a class of work: all hypervisors, benchmarks, tails and settings."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -105,7 +103,6 @@ def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
 
 
 def benchmark_table(questions: Sequence[Question], averages: Averages) -> Table:
-    """Return the relative performance of each benchmark, by hypervisor."""
     parts = [
         ((member.average.benchmark, question.hypervisor), member.average)
         for question in questions

@@ -1,5 +1,3 @@
-"""Subscriptions of a user: Atom feeds, email digests and followed studies."""
-
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -46,10 +44,6 @@ EVENT_PAGES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
 
 
 def show_feed(request: HttpRequest) -> HttpResponse:
-    """Return the events of a study, a lab, or all visible studies.
-
-    Or of the studies that measured a hypervisor, a class of work or a machine.
-    """
     query = query_params(request)
     secret = query.get("token", "")
     viewer = viewer_for(
@@ -99,7 +93,6 @@ def show_feed(request: HttpRequest) -> HttpResponse:
 
 
 def _measured_filters(viewer: Viewer, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return a filter of effects by what was measured; empty without one."""
     filters: dict[str, Any] = {}
     if query.get("hypervisor"):
         filters["hypervisor"] = canonical_hypervisor(query["hypervisor"])
@@ -124,7 +117,6 @@ def show_subscriptions(request: HttpRequest) -> HttpResponse:
 
 
 def create_feed_url(request: HttpRequest) -> HttpResponse:
-    """Create the secret URL of a user's feed and show it once."""
     secret = issue_feed_token(required_user(request))
     response = _page(request, secret)
     response["Cache-Control"] = "no-store"

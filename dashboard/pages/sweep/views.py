@@ -1,5 +1,3 @@
-"""The sweep page: one parameter at several levels, for several systems."""
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,10 +127,7 @@ def _choices(
     lines: Sequence[SweepLine],
     query: Mapping[str, str],
 ) -> list[ChipRow]:
-    """Return links to other benchmarks, conditions, quantities and systems.
-
-    ``keys`` maps the name of each family (title and facts) to its key in the URL.
-    """
+    """Return links to other benchmarks, conditions, quantities and systems."""
     is_ratio = query.get("response") == "relative_performance"
     parameters = {name: query[name] for name in QUERY_PARAMETERS if query.get(name)}
     without_systems = {
@@ -200,10 +195,7 @@ def _choices(
 
 
 def _sentences(family: SweepFamily, lines: Sequence[SweepLine]) -> tuple[str, ...]:
-    """Return sentences on where systems become slower, the largest loss first.
-
-    If no such level is known, return a sentence with the reason.
-    """
+    """Return where systems become slower, the largest loss first, or why unknown."""
     ranked = [
         (min(_ratios(line)), divergence_sentence(family, line, change))
         for line in lines
@@ -332,7 +324,6 @@ def sweep_level_text(level: Quantity) -> str:
 
 
 def sweep_line_name(line: SweepLine, family: SweepFamily) -> str:
-    """Return the facts that distinguish a system from others of its family."""
     column = line.column
     platform = _("Native") if column.is_native else column.platform
     is_shared = len({member.column.platform for member in family.lines}) == 1

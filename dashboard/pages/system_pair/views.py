@@ -1,5 +1,3 @@
-"""Two systems compared with each other."""
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -166,7 +164,6 @@ def _line(
 @vary_on_headers("HX-Request", "HX-Target")
 @cached_study_page
 def show_system_pair(request: HttpRequest, lab: str, slug: str) -> ViewResult:
-    """Compare two pinned systems; redirect to the compare page for another number."""
     study = study_or_404(viewer_of(request), lab, slug)
     form = comparison_form(study, query_params(request))
     if not form.is_pair:

@@ -1,5 +1,3 @@
-"""The trend page: one case over versions or dates."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
@@ -151,7 +149,6 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
 
 
 def _levels(series: TrendSeries, curve: Points, unit: str) -> Iterator[Points]:
-    """Yield a horizontal line for each level between change points."""
     changes = series.changes.changes if series.changes else ()
     if not changes:
         return
@@ -224,7 +221,6 @@ def subject_key(subject: TrendSubject) -> str:
 
 
 def time_sentences(trend: Trend) -> Iterator[str]:
-    """Yield a sentence for each change, then one for each reason without a change."""
     if trend.no_figure_reason:
         yield wording.translate_text(trend.no_figure_reason)
         return

@@ -1,7 +1,4 @@
-"""Previews and storage of the files that are sent to the upload page.
-
-Only one file is in memory at a time.
-"""
+"""Previews and storage of uploaded files; only one is in memory at a time."""
 
 import json
 from collections import Counter, defaultdict
@@ -83,7 +80,7 @@ READABLE_TOOLS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool
 
 @dataclass(frozen=True)
 class FileHints:
-    """Facts that the user states about a file; empty ones are detected in it."""
+    """Facts that the user states about a file; empty ones are detected."""
 
     tool: str = ""
     locale: str = ""
@@ -91,7 +88,7 @@ class FileHints:
 
 @dataclass(frozen=True)
 class ReadProblem:
-    """Why a file or run was not parsed, and the line (its number counts from 1)."""
+    """Why a file or run was not parsed, and the line, counted from 1."""
 
     reason: str
     line: int | None = None
@@ -117,7 +114,6 @@ class SampleBudget:
     remaining: int
 
     def take(self, samples: Iterator[dict[str, Any]], limit: int) -> list[Any]:
-        """Return at most ``limit`` samples, as far as the budget allows."""
         taken = list(islice(samples, min(limit, self.remaining)))
         self.remaining -= len(taken)
         return taken
@@ -160,7 +156,6 @@ def preview_file(
     budget: SampleBudget,
     custom_tools: Mapping[str, DeclaredTool],
 ) -> dict[str, Any]:
-    """Return the preview of a file: its results, or the problem with it."""
     common: dict[str, Any] = {"modified": member.modified}
     if refusal := member.refusal:
         problem = ReadProblem.from_error(refusal)
@@ -211,7 +206,6 @@ def preview_file(
 
 
 def _parts(runs: Sequence[ExtractedRun]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a file with several parts, and facts about their systems."""
     names = dict.fromkeys(run.part for run in runs if run.part and run.readings)
     for name in names if len(names) > 1 else ():
         own = [run for run in runs if run.part == name]
@@ -222,7 +216,6 @@ def _parts(runs: Sequence[ExtractedRun]) -> Iterator[dict[str, Any]]:
 
 
 def _left_out(runs: Iterable[ExtractedRun]) -> Iterator[ReadProblem]:
-    """Yield the reasons why runs or numbers of a file are not among its results."""
     for run in runs:
         if run.problem:
             yield ReadProblem.from_error(run.problem)
@@ -234,7 +227,6 @@ def _left_out(runs: Iterable[ExtractedRun]) -> Iterator[ReadProblem]:
 def _tally(
     runs: Iterable[ExtractedRun], has_parts: bool
 ) -> Iterator[tuple[str, str, dict[str, int]]]:
-    """Yield the number of runs of each benchmark, by part and tool."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
         if run.problem:
@@ -290,7 +282,6 @@ def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
 def _results(
     runs: Iterable[ExtractedRun], budget: SampleBudget
 ) -> Iterator[dict[str, Any]]:
-    """Yield the runs of a file; ``folded`` are samples that are shown on demand."""
     for run in runs:
         tool, readings = require_tool(run.tool), run.readings
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
@@ -329,7 +320,6 @@ def _results(
 def store_files(
     request: HttpRequest, agent: Agent, target: dict[str, Any], times: FileTimes
 ) -> Iterator[dict[str, Any]]:
-    """Store each file and yield its runs, or the problem with it."""
     modified_text, modified = request.POST.get("modified", ""), None
     with suppress(OverflowError, OSError, ValueError):
         if modified_text.isascii() and modified_text.isdigit():

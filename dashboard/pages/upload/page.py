@@ -1,5 +1,3 @@
-"""The forms of the upload page: lab, study, system and circumstances."""
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,8 +44,6 @@ User = AbstractBaseUser | AnonymousUser
 
 
 class CircumstancesForm(forms.Form):
-    """Form for the circumstances of a measurement. Empty fields are not reported."""
-
     scenario = forms.ChoiceField(
         label=gettext_lazy("Scenario"), choices=list(wording.SCENARIO_NAMES.items())
     )
@@ -145,10 +141,9 @@ SystemChoices = list[tuple[Host, list[dict[str, str]]]]
 
 
 def find_upload_lab(user: User, slug: str) -> UploadLab | None:
-    """Return the user's lab with this slug; raise Http404 if it is not the user's.
+    """Return the user's lab with this slug, or raise Http404.
 
-    Without a slug, return the first lab that the user may edit, or else the first of
-    the user's labs; None if the user has none.
+    Without a slug: the first editable lab, the user's first lab, or None.
     """
     memberships = Membership.objects.filter(user=user.pk).select_related("lab")
     members = list(memberships.order_by("lab"))
@@ -193,7 +188,6 @@ def open_studies(lab: Lab) -> list[Study]:
 
 
 def upload_system_choices(lab: Lab) -> SystemChoices:
-    """Return a lab's systems by host, native systems first."""
     pairs = Cell.objects.filter(lab=lab).values_list("system", "study__slug")
     studies: dict[int, list[str]] = defaultdict(list)
     for pk, slug in sorted(pairs.distinct().order_by()):
@@ -229,10 +223,7 @@ def upload_hosts(lab: Lab) -> tuple[Host, ...]:
 
 
 def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the only host that the study measured; "" for several.
-
-    For a study without systems, return the only host of the lab, or "".
-    """
+    """Return the slug of the only host of the study, or of its lab if empty; or ""."""
     measured = [
         host.slug
         for host, choices in systems
@@ -245,7 +236,7 @@ def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
 def upload_target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return study, system and circumstances of an upload.
 
-    Raise InvalidError for missing or invalid values, Http404 for unknown objects.
+    Raises InvalidError for invalid values, Http404 for unknown objects.
     """
     if not chosen.get("study") or not chosen.get("system"):
         raise InvalidError("choice_required", _("Choose a study and a system first."))
@@ -267,7 +258,7 @@ def folder_form(
 ) -> dict[str, Any]:
     """Return the form that maps a folder to a system.
 
-    ``host`` is preselected if there is only one, ``system`` if only one fits ``guess``.
+    The only ``host``, and the only ``system`` that fits ``guess``, are preselected.
     """
     facts = {
         field: value

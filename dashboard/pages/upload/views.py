@@ -1,5 +1,3 @@
-"""The upload page, to which files are sent for a preview and again to be stored."""
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -59,7 +57,7 @@ MAX_PROGRESS_SYSTEMS = 50
 
 
 def limit_request_size(view: View) -> View:
-    """Wrap a view so that it responds with 413 to large requests, if possible early."""
+    """Wrap a view so that large requests get 413, if possible early."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -92,13 +90,10 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 
 def is_from_script(request: HttpRequest) -> bool:
-    """Return whether the page's script sent the request, which needs a fragment."""
     return request.headers.get("X-Requested-With") == "XMLHttpRequest"
 
 
 def answer_401_to_scripts(view: View) -> View:
-    """Wrap a view so that scripts get a 401 instead of a redirect to the sign-in."""
-
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated or not is_from_script(request):
@@ -119,8 +114,6 @@ def fragment_response(
 
 
 def uploader_required(view: UploadLabView) -> Callable[[HttpRequest], HttpResponse]:
-    """Wrap a view so that it requires permission to upload to the lab in the URL."""
-
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
         upload_lab = find_upload_lab(request.user, query_params(request).get("lab", ""))
@@ -142,7 +135,6 @@ def uploader_required(view: UploadLabView) -> Callable[[HttpRequest], HttpRespon
 @csrf_protect
 @uploader_required
 def upload_view(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
-    """Show the upload form; on POST, preview or store the files."""
     if request.method != "POST":
         return _upload_response(request, upload_lab, 200)
     if request.POST.get("do") == "progress":
@@ -240,7 +232,6 @@ def add_system(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
 @sign_in_required
 @uploader_required
 def add_study(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
-    """Create a private study by its title; its settings can follow later."""
     lab = upload_lab.lab
     try:
         fields = cleaned_data_or_error(NewStudyForm(request.POST))
