@@ -21,10 +21,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Return the decrypted text.
-
-    Raise InvalidError if it is damaged or was encrypted with another key.
-    """
+    """Raise InvalidError if the text is damaged or was encrypted with another key."""
     try:
         return _fernet(settings.SECRET_KEY).decrypt(encrypted.encode()).decode()
     except InvalidToken:

@@ -264,7 +264,7 @@ def already_exists_error(
 
 
 def closest_names(name: str, known_names: Iterable[str]) -> list[str]:
-    """Return up to three known names that are similar to ``name``."""
+    """Return up to three names."""
     spellings = {name.casefold(): name for name in known_names}
     # difflib takes quadratic time, and the name is untrusted.
     matches = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)

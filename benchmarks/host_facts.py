@@ -60,10 +60,7 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated rate of the disk bus in B/s, else that of a named bus.
-
-    Return None without either.
-    """
+    """Prefer the stated rate to that of a named bus; None without either."""
     stated = facts.get("disk_bus_byte_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)

@@ -49,7 +49,7 @@ def is_configured() -> bool:
 
 
 def lag() -> Lag:
-    """Return the lag of the standby; raise DatabaseError if the primary fails."""
+    """Raise DatabaseError if the primary fails."""
     identity, lsn = _fetch_row(PRIMARY, _PRIMARY_STATE_SQL)
     try:
         replica_identity, is_standby, lag_bytes, age_s = _fetch_row(

@@ -270,10 +270,7 @@ def protected_models() -> Iterator[type[models.Model]]:
 
 
 def policy_condition(model: type[models.Model]) -> str:
-    """Return the condition of the model's row policy.
-
-    Raise TypeError if the model has neither a lab, a study nor a parent.
-    """
+    """Raise TypeError if the model has neither a lab, a study nor a parent."""
     if special := _SPECIAL_POLICIES.get(model):
         return special
     columns = {field.column: field for field in model._meta.concrete_fields}

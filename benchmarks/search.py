@@ -1,7 +1,7 @@
 """Search in visible studies, systems, hosts, benchmarks and labs, and in given texts.
 
-It uses PostgreSQL's text search with prefixes of words. Corrections of misspelled words
-do not use pg_trgm, which the PostgreSQL of `make run` lacks.
+Corrections of misspelled words do not use pg_trgm, which the PostgreSQL of `make run`
+lacks.
 """
 
 import re
@@ -69,10 +69,7 @@ class SearchResults:
 
 
 def search_results(viewer: Viewer, text: str) -> SearchResults | None:
-    """Return objects that match all words of a text; None without words.
-
-    A word matches every word that it begins.
-    """
+    """A word matches every word that it begins. Return None without words."""
     words = entered_words(text)
     if not words:
         return None
@@ -128,7 +125,7 @@ def matching_texts(
     most: int,
     any_word: bool = False,
 ) -> list[int]:
-    """Return the positions of texts with these words, best first.
+    """Return positions, best first.
 
     A word matches every word that it begins, and its inflected forms.
     """

@@ -68,7 +68,7 @@ _NAMES: Final = frozenset(field.name for field in fields(Source))
 
 
 def sources_from_json(stored: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
-    """Return sources; fields of later versions are ignored."""
+    """Ignore fields of later versions."""
     return tuple(
         Source(**{name: str(value) for name, value in item.items() if name in _NAMES})
         for item in stored

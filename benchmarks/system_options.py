@@ -261,7 +261,7 @@ VOCABULARY: Final[Mapping[str, SystemOption]] = MappingProxyType(
 
 
 def find_option(name: str) -> SystemOption:
-    """Return the option of this name, also if it is not in the vocabulary."""
+    """Accept options outside of the vocabulary."""
     key = re.sub(r"[\s-]+", "_", name.strip().casefold())
     known = VOCABULARY.get(key)
     return known or SystemOption(name, name.replace("_", " ").capitalize())

@@ -76,10 +76,7 @@ def run_jobs(kind: str, partition: int) -> int:
 
 
 def dispatch_jobs(kind: str, partition: int) -> None:
-    """Send a task that runs the jobs of a partition.
-
-    If Redis is not available, the sweeper tries again later.
-    """
+    """If Redis is not available, the sweeper tries again later."""
     expires_s = queue.DISPATCH_TIMEOUT.total_seconds()
     try:
         run_jobs.apply_async(

@@ -159,12 +159,12 @@ AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def find_unit(symbol: str) -> Unit | None:
-    """Return the unit of a symbol or alias. Case matters: mW is not MW."""
+    """Case matters: mW is not MW."""
     return UNITS.get(symbol) or UNITS.get(ALIASES.get(symbol, symbol))
 
 
 def get_unit(symbol: str) -> Unit:
-    """Return a unit; raise InvalidError if it is unknown or ambiguous."""
+    """Raise InvalidError if the symbol is unknown or ambiguous."""
     if unit := find_unit(symbol):
         return unit
     if meanings := AMBIGUOUS.get(symbol):
@@ -183,7 +183,7 @@ def get_unit(symbol: str) -> Unit:
 
 
 def convert(value: float, from_unit: str, to_unit: str) -> float:
-    """Convert a value to another unit of the same dimension.
+    """Convert a value to another unit.
 
     The shortest decimal form of ``value`` is converted exactly and rounded once. Raises
     InvalidError for different dimensions, and if the value is not finite or becomes too

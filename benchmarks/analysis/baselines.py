@@ -95,10 +95,7 @@ def choose_baseline(
     equivalence_margin_percent: float,
     max_age_days: float,
 ) -> BaselineChoice:
-    """Choose the baseline of a cell among the cells of its lab.
-
-    See docs/method.md, The baseline.
-    """
+    """See docs/method.md, The baseline."""
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))
     matching = [

@@ -168,7 +168,7 @@ class MeanInterval:
 
 
 def t_quantiles(df: Floats, probability: float) -> Floats:
-    """Return t quantiles, twenty times faster than ``scipy.special.stdtrit``."""
+    """Twenty times faster than ``scipy.special.stdtrit``."""
     inverse = 1 / df
     quantiles = np.full_like(inverse, np.nan)
     for low, high in QUANTILE_PIECES:
@@ -284,10 +284,7 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % intervals of means; NaN without an interval.
-
-    They are calculated on the log scale.
-    """
+    """Calculate on the log scale; NaN without an interval."""
     g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
@@ -297,10 +294,7 @@ def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return Student's interval of the mean of ``n`` runs.
-
-    Return None for a single run, or for identical readings of unknown resolution.
-    """
+    """Return None for a single run, or identical readings of unknown resolution."""
     if n < 2:
         return None
     step = resolution or 0.0

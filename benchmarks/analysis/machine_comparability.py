@@ -106,7 +106,7 @@ def normalized_cpu(name: str) -> str:
 
 
 def specimen_from_facts(host: str, owner: str, facts: Mapping[str, Any]) -> Specimen:
-    """Read the facts of a host; a stated provider precedes ``owner``."""
+    """A stated provider precedes ``owner``."""
     cpu = str(facts.get("cpu") or "")
     plain = _MARKS.sub(" ", cpu)
     in_name = _IN_BRACKETS.search(plain)

@@ -87,7 +87,7 @@ class ModelEffect:
 def model_effect(
     model: str, natives: Iterable[Reading], guests: Iterable[Reading]
 ) -> ModelEffect | None:
-    """Return the effect on machines of one model; None without both sides."""
+    """Return None without both sides."""
     sides = [_by_specimen(natives), _by_specimen(guests)]
     native, guest = ([reading.log_value for reading in side] for side in sides)
     if not (native and guest):
@@ -207,7 +207,7 @@ def pool_models(
     providers: Mapping[str, str] | None = None,
     margin: float = DEFAULT_MARGIN,
 ) -> ModelPool:
-    """Pool the ln ratios of machines by model. Each model has equal weight."""
+    """Pool ln ratios; each model has equal weight."""
     names = sorted(name for name in models if models[name])
     owners = {(providers or {}).get(name, "") for name in names}
     # Pool 0 has all models; pool i + 1 leaves out model i.
@@ -257,7 +257,7 @@ def pool_models(
 
 
 def deviation_within(groups: Iterable[Sequence[float]]) -> float:
-    """Return the pooled standard deviation within models; 0 for one pair per model."""
+    """Return 0 for one pair per model."""
     sizes = [group for group in groups if len(group) > 1]
     freedom = sum(len(group) - 1 for group in sizes)
     squares = fsum((len(group) - 1) * variance(group) for group in sizes)

@@ -386,7 +386,7 @@ def grade_evidence(
     directions: Sequence[int],
     margin: float = DEFAULT_MARGIN,
 ) -> EvidenceStrength:
-    """Return the strength of a pool's evidence; intervals are of log ratios."""
+    """Intervals are of log ratios."""
     if not labs:
         return EvidenceStrength.NONE
     if i2 > HETEROGENEOUS and {-1, 1} <= set(directions):

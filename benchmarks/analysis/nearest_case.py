@@ -82,10 +82,7 @@ class NearCase:
 def nearest_case(
     wanted: MeasuredCase, others: Iterable[MeasuredCase]
 ) -> NearCase | None:
-    """Return the most similar case, or None if all are too different.
-
-    Cases in another unit come last.
-    """
+    """Return None if all cases are too different; cases in another unit come last."""
     ranked_cases = (
         (_rank(near), near) for case in others if (near := _near(wanted, case))
     )

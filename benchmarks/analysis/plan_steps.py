@@ -167,10 +167,7 @@ class PlanDesign:
 
 
 def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
-    """Return all steps in order, warm-up first.
-
-    Raise InvalidError without steps or with too many.
-    """
+    """Put warm-up first. Raise InvalidError without steps or with too many."""
     treatments = tuple(enumerate(_list_treatments(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MAX_STEPS:

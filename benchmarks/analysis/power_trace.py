@@ -71,10 +71,7 @@ def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> PowerTra
 
 
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> PowerTrace:
-    """Return the trace of an energy counter, without steps in which it decreased.
-
-    Raise ValueError if no step remains.
-    """
+    """Omit steps in which the counter decreased; raise ValueError if none remains."""
     times, counts = _readings(times_s, joules)
     rose = np.diff(counts) >= 0
     power = np.diff(counts) / np.diff(times)
@@ -196,7 +193,7 @@ def work_energy(
 
 
 def energy_within(trace: PowerTrace, window_s: tuple[float, float]) -> WorkEnergy:
-    """Integrate a trace over a window (s); raise ValueError without measurements."""
+    """Raise ValueError without measurements in the window (s)."""
     start, end = window_s
     if not -MAX_ENERGY_RATIO < start < end < MAX_ENERGY_RATIO:
         raise ValueError(

@@ -465,7 +465,6 @@ def _two_session_ratios(
     extra: Floats,
     blocks: SharedBlocks,
 ) -> TwoSessionRatios:
-    """Return the ratios of cells with two shared sessions, given by their entries."""
     own_runs, other_runs = (side.take(entries) for side in sides)
     block_variance, block_df = blocks.variance_and_df(blocks.runs, extra, entries)
     is_interleaved, extra = blocks.has_verdict[entries], extra[entries]

@@ -71,7 +71,7 @@ def host_states(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def derive_sessions(runs: Iterable[RunStart]) -> list[DerivedSession]:
-    """Split the runs of one host (aware UTC starts, any order) into sessions."""
+    """Starts are aware UTC times of one host, in any order."""
     ordered = sorted(
         runs, key=lambda run: (run.started_at, sorted(run.states.items()), run.id)
     )
@@ -199,7 +199,7 @@ def _overlaps(
 def _linked_groups(
     keys: Iterable[int], links: Iterable[tuple[int, int]]
 ) -> list[list[int]]:
-    """Return the groups of directly or indirectly linked keys, in order of ``keys``."""
+    """Group directly or indirectly linked keys, in order of ``keys``."""
     parents: dict[int, int] = {}
 
     def root(key: int) -> int:
@@ -485,10 +485,7 @@ class SessionStatistics:
 def with_pooled_rho(
     own: SessionStatistics, other: SessionStatistics, size: int
 ) -> tuple[SessionStatistics, SessionStatistics]:
-    """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
-
-    See docs/method.md, Dependent runs.
-    """
+    """See docs/method.md, Dependent runs."""
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(
         (5, size)

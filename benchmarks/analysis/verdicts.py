@@ -196,7 +196,7 @@ class AssessmentArrays:
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
-        """Return the p value of each verdict; NaN without one."""
+        """NaN without a verdict."""
         allowed = self.verdict < Verdict.NOT_ASSESSED
         log_ratio = np.log(self.intervals.ratio)
         distance = _distance(log_ratio, self.margin) - self.log_stretch

@@ -78,7 +78,7 @@ class CommentTarget:
 
 
 def find_cell_target(viewer: Viewer, cell_id: int) -> CommentTarget:
-    """Return a cell as the subject of comments; raise NotFoundError if not visible."""
+    """Raise NotFoundError if the cell is not visible."""
     cells = Cell.objects.visible_to(viewer).select_related("study__lab")
     cell = cells.filter(pk=cell_id).first()
     if cell is None:
@@ -145,7 +145,7 @@ def write_comment(*, author: Author, target: CommentTarget, text: str) -> Commen
 
 @transaction.atomic
 def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
-    """Change a comment; store the old text as a revision. Raises InvalidError."""
+    """Store the old text as a revision. Raises InvalidError."""
     text = _clean_comment(text)
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if locked.removed_at:
@@ -165,7 +165,7 @@ def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
 
 @transaction.atomic
 def remove_comment(*, comment: Comment, author: Author) -> Comment:
-    """Remove the text but keep the row; raise InvalidError if not allowed."""
+    """Keep the row; raise InvalidError if not allowed."""
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if not author.may_remove(locked):
         raise InvalidError(

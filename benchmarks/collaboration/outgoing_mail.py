@@ -1,7 +1,7 @@
 """Outgoing plain-text email, sent one by one by a worker, with retries.
 
-Emails are rendered when they are sent, so the database stores no links with secrets.
-Without EMAIL_HOST no email is sent.
+Emails are rendered on sending, so the database stores no links with secrets. Without
+EMAIL_HOST, none is sent.
 """
 
 import logging
@@ -44,10 +44,7 @@ EmailText = tuple[str, str]
 
 
 def mail_invitation(invitation: Invitation, code: str) -> bool:
-    """Queue an email with the invitation's code; return whether it was possible.
-
-    The name of the invited person must be an address, and email must be configured.
-    """
+    """Return False unless the invited name is an address and email is configured."""
     if settings.MAIL_SERVER is None or not is_email_address(invitation.name):
         return False
     queue_email(
@@ -136,7 +133,7 @@ def _deliver(jobs: Jobs) -> bool:
 
 
 def _send(email: OutgoingEmail) -> bool:
-    """Render and send an email; return False if there is nothing to send."""
+    """Return False if there is nothing to send."""
     # Later events will be in the next digest.
     until = subscriptions.last_settled_event_id()
     text = RENDERERS[OutgoingEmail.Kind(email.kind)](email)
@@ -267,7 +264,7 @@ RENDERERS: Final[
 
 
 def person_for_reset_code(code: str) -> User | None:
-    """Return the person of a password reset code; None if it is invalid or used."""
+    """Return None if the code is invalid or used."""
     try:
         pk, token = signing.loads(
             code, salt=RESET_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT

@@ -53,8 +53,7 @@ def save_view(
 ) -> SavedView:
     """Save a path as a view of a lab, or of the person if ``lab`` is None.
 
-    ``agent`` is the name of the agent if it saves the view instead of a person. Raises
-    InvalidError.
+    Raises InvalidError.
     """
     name, path = _checked_name(name), _checked_path(path)
     scope = Q(lab=lab) if lab else Q(lab=None, person=person)
@@ -84,7 +83,7 @@ def update_view(
     person: User | None = None,
     agent: str = "",
 ) -> SavedView:
-    """Change the name or path of a view; raise InvalidError."""
+    """Raises InvalidError."""
     if name is not None:
         view.name = _checked_name(name)
         other_views = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)

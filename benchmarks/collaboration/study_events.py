@@ -1,7 +1,7 @@
 """Events of studies, for feeds, lists, webhooks and digests.
 
-Publications create events at once. New runs, flags and verdicts are detected after a
-check, by comparison with the state that was stored after the previous check.
+Publications create events at once. Checks detect new runs, flags and verdicts by
+comparison with the state after the previous check.
 """
 
 from collections import defaultdict

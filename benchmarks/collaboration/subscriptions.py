@@ -1,7 +1,7 @@
 """Email digests, followed studies, and secret feed URLs.
 
-A digest is rendered when it is sent, from the events that its reader can see then. The
-URL of a feed contains a secret, because feed readers cannot sign in.
+Digests contain the events that the reader can see when they are sent. Feed URLs contain
+a secret, because feed readers cannot sign in.
 """
 
 from collections.abc import Iterator
@@ -50,10 +50,7 @@ FEED_USE_RECORD_INTERVAL: Final = timedelta(hours=1)
 
 
 def start_digest(person: User, every: str, labs: bool) -> None:
-    """Subscribe to digests of future events, or change the subscription.
-
-    With ``labs``, digests also cover the person's labs.
-    """
+    """With ``labs``, digests also cover the person's labs."""
     period = PERIODS[Digest.Frequency(every)]
     digest, is_new = Digest.objects.get_or_create(
         person=person,
@@ -71,10 +68,7 @@ def start_digest(person: User, every: str, labs: bool) -> None:
 
 
 def end_digest(person_id: int) -> bool:
-    """End a person's digests, and return whether there were any.
-
-    Followed studies are kept.
-    """
+    """Return whether there were any digests. Keep followed studies."""
     return bool(Digest.objects.filter(person=person_id).delete()[0])
 
 
@@ -136,10 +130,7 @@ def due_digest_emails() -> Iterator[OutgoingEmail]:
 
 
 def digest_text(person: User) -> tuple[str, str] | None:
-    """Return subject and body of a person's digest; None without new events.
-
-    Also return None if the person has no digest.
-    """
+    """Return subject and body; None without new events or without a digest."""
     digest = Digest.objects.filter(person=person).first()
     if digest is None:
         return None
@@ -202,7 +193,7 @@ def person_id_from_code(code: str) -> int | None:
 
 
 def issue_feed_token(person: User) -> str:
-    """Return a new secret for a person's feed, shown once; revoke earlier secrets."""
+    """Revoke earlier secrets; the new one is shown once."""
     revoke_feed_tokens(person)
     prefix, secret = new_prefix(), new_secret()
     FeedToken.objects.create(person=person, prefix=prefix, digest=secret_digest(secret))

@@ -55,7 +55,6 @@ def create_webhook(
 ) -> Webhook:
     """Create a webhook for one study, or for all studies of the lab.
 
-    ``agent`` is the name of the agent if it creates the webhook instead of a person.
     The caller checks that the lab can see ``study``. Raises InvalidError.
     """
     parts = _checked(target_url, kinds)
@@ -104,7 +103,7 @@ def update_webhook(
     study: Study | None,
     agent: str = "",
 ) -> Webhook:
-    """Change URL, kinds or study, but not the secret; raise InvalidError."""
+    """Keep the secret. Raises InvalidError."""
     parts = _checked(target_url, kinds)
     webhook.target_url, webhook.kinds, webhook.study = target_url, sorted(kinds), study
     webhook.save(update_fields=["target_url", "kinds", "study"])
@@ -126,7 +125,7 @@ def webhooks_of_labs(lab_ids: Collection[int]) -> QuerySet[Webhook]:
 
 
 def find_webhook(lab_ids: Collection[int], pk: int) -> Webhook:
-    """Return the webhook ``pk`` of these labs, or raise NotFoundError."""
+    """Raises NotFoundError."""
     webhook = webhooks_of_labs(lab_ids).filter(pk=pk).first()
     if webhook is None:
         raise NotFoundError(Sentence("webhook"), pk)
@@ -158,7 +157,7 @@ def send_test(webhook: Webhook) -> Delivery:
 
 
 def queue_deliveries(event: Event) -> None:
-    """Queue the deliveries of an event, in the transaction that stores it."""
+    """Call this in the transaction that stores the event."""
     matching = Q(study=event.study_id) | Q(study=None, lab=event.lab_id)
     deliveries = Delivery.objects.bulk_create(
         Delivery(lab_id=webhook.lab_id, webhook=webhook, event=event)
@@ -228,7 +227,7 @@ def _deliver(jobs: Jobs) -> None:
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """Return the signature of timestamp and body; the timestamp prevents replays."""
+    """The timestamp prevents replays."""
     digest = hmac.new(secret.encode(), f"{stamp}.".encode() + body, sha256)
     return f"sha256={digest.hexdigest()}"
 
@@ -306,7 +305,7 @@ def is_public_address(address: Address) -> bool:
 
 
 def validate_url(url: str) -> SplitResult:
-    """Return the parts of a URL; raise InvalidError if deliveries may not use it."""
+    """Raise InvalidError if deliveries may not use the URL."""
     problem = InvalidError(
         "invalid_webhook",
         "Send a URL such as https://example.org/hook, without a password.",
@@ -343,7 +342,7 @@ def _check_addresses_are_public(addresses: list[Address]) -> None:
 
 
 def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    """Send a POST request once; return errors as the ``problem`` of the response."""
+    """Return errors as the ``problem`` of the response."""
     began = time.monotonic()
     status, problem = None, ""
     try:

@@ -216,7 +216,7 @@ def _column_order(
     ratios: Mapping[int, float],
     guest_groups: Set[str] | None,
 ) -> tuple[Any, ...]:
-    """Return the sort key of a system; with ``guest_groups``, guests come first."""
+    """With ``guest_groups``, guests come first."""
     has_guests_first = guest_groups is not None
     platform = (
         row.system.is_native == has_guests_first,

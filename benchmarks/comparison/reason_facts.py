@@ -28,9 +28,6 @@ RUN_IDS_SQL = f"""
 
 
 def side_facts(study_id: int, cell_ids: Collection[int]) -> dict[int, SideFacts]:
-    """Return what flags, shapes and clocks say about cells of a study and their
-    baselines.
-    """
     flags, shapes = _flags(study_id, cell_ids), _shapes(cell_ids)
     clocks = clock_faults(cell_ids)
     return {

@@ -146,7 +146,7 @@ def case_names(effects: Iterable[SettingEffect]) -> dict[int, str]:
 
 
 def effects_by_option(effects: Iterable[SettingEffect]) -> list[OptionEffects]:
-    """Group effects by each option that changed, those of the vocabulary first."""
+    """Put options of the vocabulary first."""
     groups: dict[SystemOption, list[SettingEffect]] = defaultdict(list)
     for effect in effects:
         for change in effect.changes:

@@ -120,7 +120,6 @@ def start_groups(viewer: Viewer) -> list[StartGroup]:
 
 
 def reference_rows(group: StartGroup, reference: System) -> dict[int, ComparisonRow]:
-    """Return the ratios of a group's systems to a reference, with verdicts, by cell."""
     systems = [sample.system for sample in group.samples]
     rows = comparison_rows(
         group.study,

@@ -343,7 +343,7 @@ def _observation(
 
 
 def _scatter(n: int, m2: float | None, mean: float) -> RunScatter:
-    """Return the scatter of runs; without a known deviation, that of one run."""
+    """Without a known deviation, return the scatter of one run."""
     return RunScatter(1) if m2 is None else RunScatter(n, log_m2(m2, mean))
 
 

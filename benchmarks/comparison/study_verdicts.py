@@ -127,7 +127,7 @@ class StudyVerdicts:
     """Facts by cell, which verdicts of one study may share."""
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
-        """Return a cell's assessment; None if the cell is not processed yet."""
+        """Return None if the cell is not processed yet."""
         row = self.row_by_cell.get(cell_id)
         if row is None:
             return None
@@ -439,8 +439,8 @@ def verdicts_by_reference(
 ) -> dict[int, StudyVerdicts]:
     """Assess a study against each of these guests, by id, in one pass.
 
-    The result equals that of `study_verdicts` with each of them as ``reference``, for
-    cells whose case the reference has.
+    Like `study_verdicts` with each as ``reference``, for cells whose case the reference
+    has.
     """
     apart = [
         (pk, host)

@@ -389,10 +389,7 @@ def compare_hosts(
     *,
     margin: float,
 ) -> HostComparison:
-    """Compare two machines by their reported facts and their native runs.
-
-    See docs/method.md, How far two sides may be compared.
-    """
+    """See docs/method.md, How far two sides may be compared."""
     host_names = {"one": names[0], "other": names[1]}
     differing = host_differences(*facts)
     if differing:

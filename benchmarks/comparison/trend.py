@@ -143,10 +143,7 @@ class TrendSeries:
     def version_ratio(
         self, version: str, *, reference_version: str, confidence: float
     ) -> tuple[float, float, float]:
-        """Return the ratio of two versions with its interval over their days.
-
-        The ends are NaN if one of the versions was not measured on three days.
-        """
+        """The ends are NaN if a version was not measured on three days."""
         statistics = []
         for name in (version, reference_version):
             means = np.array(

@@ -63,7 +63,7 @@ class Declaration:
 
 
 def declaration_from_row(row: Mapping[str, Any]) -> Declaration:
-    """Return the declaration stored in a row; missing fields get their defaults."""
+    """Missing fields get their defaults."""
     field_names = {metric_field.name for metric_field in fields(DeclaredMetric)}
     metrics = tuple(
         DeclaredMetric(**{name: metric[name] for name in field_names & metric.keys()})

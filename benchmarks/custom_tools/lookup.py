@@ -143,7 +143,7 @@ def find_visible_declaration(viewer: Viewer, name: str) -> DeclaredTool | None:
 
 
 def match_name(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:
-    """Return the tool with this name, slug or title, or None; case is ignored."""
+    """Match name, slug or title; ignore case."""
     normalized = normalize_name(name)
     return next(
         (tool for tool in declared if normalized in map(normalize_name, tool.names)),
@@ -178,8 +178,7 @@ def visible_custom_tools(viewer: Viewer) -> QuerySet[CustomTool]:
 
 
 def find_visible_tool(viewer: Viewer, **lookup: object) -> CustomTool:
-    """Return a tool by the fields in ``lookup``; raise NotFoundError if it is not
-    visible."""
+    """Raise NotFoundError if the tool is not visible."""
     tool = visible_custom_tools(viewer).filter(**lookup).first()
     if tool is None:
         raise NotFoundError(Sentence("tool"), next(iter(lookup.values())))
@@ -187,7 +186,7 @@ def find_visible_tool(viewer: Viewer, **lookup: object) -> CustomTool:
 
 
 def tools_of_lab(viewer: Viewer, lab: Lab) -> list[CustomTool]:
-    """Return the visible tools of a lab by slug, retired ones last."""
+    """Put retired tools last."""
     tools = visible_custom_tools(viewer).filter(lab=lab)
     return sorted(tools, key=lambda tool: (tool.retired_at is not None, tool.slug))
 

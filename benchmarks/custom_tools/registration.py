@@ -1,7 +1,7 @@
 """Validation and storage of a lab's own tools. The audit log records every change.
 
-A change and the processing of uploads lock the same row of the tool, so results are
-never stored by an outdated version.
+Changes and the processing of uploads lock the tool's row, so no result is stored by an
+outdated version.
 """
 
 import re
@@ -129,7 +129,7 @@ def retire_tool(
 
 @transaction.atomic
 def delete_tool(*, tool: CustomTool, actor: Actor) -> None:
-    """Delete a tool; raise InvalidError if it has runs."""
+    """Raise InvalidError if the tool has runs."""
     tool = lock_tool(tool)
     if has_runs(tool):
         raise InvalidError(
@@ -248,10 +248,7 @@ def validate_tool_slug(slug: str) -> str:
 
 
 def read_declaration(document: Mapping[str, Any]) -> Declaration:
-    """Return the declaration in a document, with normalized names and units.
-
-    Raise InvalidError for invalid values.
-    """
+    """Normalize names and units. Raise InvalidError for invalid values."""
     title = _text(document, "title", MAX_NAME)
     if not title:
         raise _declaration_error("title", Sentence("Enter a title for the tool."))

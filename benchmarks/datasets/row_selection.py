@@ -64,16 +64,12 @@ class RowSelection:
 
 
 def selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> QuerySet[Any]:
-    """Return the selected rows of a table; for samples, the runs that have samples."""
+    """For samples, return the runs that have samples."""
     return _ROWS[name](viewer, selection)
 
 
 def count_selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> int:
-    """Count the selected rows.
-
-    The count of samples includes all samples of the selected runs, also of other
-    metrics.
-    """
+    """For samples, count all samples of the selected runs, also of other metrics."""
     rows = selected_rows(name, viewer, selection)
     if name != "samples":
         return rows.count()

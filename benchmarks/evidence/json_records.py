@@ -73,10 +73,7 @@ def question_record(
     *,
     without_doubtful: bool = False,
 ) -> Record:
-    """Return the full evidence on a question.
-
-    ``spread`` is null with fewer than three machines that repeated their runs.
-    """
+    """``spread`` is null with fewer than three machines that repeated their runs."""
     pooled = synthesis(
         [average.average for average in averages], without_doubtful=without_doubtful
     )

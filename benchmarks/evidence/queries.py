@@ -297,9 +297,7 @@ def configuration_labels(machines: Iterable[MachineEffect]) -> dict[int, str]:
 def evidence_matrix(
     viewer: Viewer, *, without_doubtful: bool = False
 ) -> dict[Question, Synthesis]:
-    """Return a summary of the evidence on each question.
-
-    Summaries of public studies are stored. If the viewer sees other studies on a
+    """Summaries of public studies are stored. If the viewer sees other studies on a
     question, all are pooled on request.
     """
     rows = PublicEvidence.objects.values_list("hypervisor", "work_class", "pools")

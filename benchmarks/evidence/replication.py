@@ -256,8 +256,8 @@ def study_replications(viewer: Viewer, study: Study) -> StudyReplications:
 def reproduced_by(study: Study) -> tuple[str, ...]:
     """Return the labs that reproduced a study, the same for all viewers.
 
-    Only public studies hosted by other labs count, because institutions are free text
-    and an uploader could invent one.
+    Only public studies of other labs count, because uploaders could invent
+    institutions.
     """
     return reproducing_labs(
         replications(study.pk, _findings(ANYONE, study, (study.lab_id,)))

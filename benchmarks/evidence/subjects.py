@@ -144,7 +144,7 @@ def model_slug(host: Host) -> str:
 
 
 def visible_machines(viewer: Viewer) -> list[Machine]:
-    """Return machines with results that the viewer may see, those of a model as one."""
+    """Return the machines of one model as one."""
     ids = visible_effects(viewer).values("host_id").distinct()
     return _machines(Host.objects.filter(pk__in=ids).select_related("lab"))
 
@@ -164,7 +164,6 @@ def compared_machines(viewer: Viewer) -> list[MachineName]:
 
 
 def find_machine(viewer: Viewer, slug: str) -> Machine | None:
-    """Return the machine, or machine model, of this slug that the viewer may see."""
     hosts = Host.objects.visible_to(viewer).select_related("lab")
     with_model = hosts.filter(facts__has_key="machine_model").order_by()
     names = with_model.values_list("facts__machine_model", flat=True).distinct()

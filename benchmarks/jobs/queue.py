@@ -104,9 +104,9 @@ class RetryLater(Exception):  # noqa: N818  # not an error: a request to retry
 
 @rls.allow_all()  # jobs may concern hidden studies
 def enqueue(jobs: Iterable[Job]) -> list[Job]:
-    """Store jobs; call this in the transaction that makes them necessary.
+    """Call this in the transaction that makes the jobs necessary.
 
-    A job without a partition gets its subject as partition.
+    The default partition is the subject.
     """
     rows = list(jobs)
     for row in rows:
@@ -144,10 +144,7 @@ def enqueue_checks(
 def enqueue_energy(
     spans: Iterable[tuple[int, datetime | None, datetime | None]],
 ) -> None:
-    """Queue the computation of energy for spans of hosts, given as (host, begin, end).
-
-    Without begin or end, the span covers all times.
-    """
+    """Spans are (host, begin, end). Without begin or end, a span covers all times."""
     host_spans = list(spans)
     hosts = Host.objects.filter(pk__in={host for host, *_ in host_spans})
     labs = dict(hosts.values_list("pk", "lab_id"))

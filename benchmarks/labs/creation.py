@@ -43,7 +43,7 @@ def operates_server(person: User) -> bool:
 
 @transaction.atomic
 def create_lab(*, person: User, name: str, slug: str = "") -> Lab:
-    """Create a lab; the person becomes its first admin.
+    """The person becomes the first admin.
 
     Raises ForbiddenError, ConflictError and InvalidError.
     """
@@ -85,7 +85,7 @@ def create_lab_by_agent(
 
 
 def store_lab(*, name: str, slug: str = "") -> Lab:
-    """Store a lab; without a slug, derive it from the name.
+    """Derive a missing slug from the name.
 
     Raises ConflictError if the slug is taken, and InvalidError.
     """

@@ -32,9 +32,9 @@ def enrolment_code(study: Study, person: User) -> str:
 @rls.allow_all()
 @transaction.atomic
 def redeem_code(code: str, agent: str) -> tuple[Study, str, list[str]]:
-    """Return the study of a code, a new token that may upload, and the lab's hosts.
+    """Return the study, a new token that may upload, and the lab's hosts.
 
-    Raise InvalidError unless the person who made the code may still upload.
+    Raise InvalidError unless the code's maker may still upload.
     """
     try:
         study_id, person_id = signing.loads(code, salt=_SALT, max_age=CODE_LIFETIME)

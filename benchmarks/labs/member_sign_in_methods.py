@@ -42,7 +42,7 @@ def verified_address(person: User) -> str:
 
 @transaction.atomic
 def set_verified_address(person: User, email: str) -> None:
-    """Replace a person's verified address; raise InvalidError if it is taken."""
+    """Raise InvalidError if the address is taken."""
     if (owner := person_for_address(email)) and owner != person:
         raise InvalidError(
             "invalid_membership", "This email address belongs to another account."
@@ -90,7 +90,7 @@ def log_account_link(person: User, provider: str) -> None:
 
 @transaction.atomic
 def unlink_account(person: User, provider: str) -> None:
-    """Unlink the provider's account; raise InvalidError if no password remains."""
+    """Raise InvalidError if no password remains."""
     if not person.has_usable_password():
         raise InvalidError(
             "invalid_membership",
@@ -135,10 +135,7 @@ def has_second_factor(person: User) -> bool:
 
 @transaction.atomic
 def set_authenticator_app(person: User, secret: str, code: str) -> bool:
-    """Replace the authenticator app; return False if the code does not match.
-
-    The code cannot be used again.
-    """
+    """Return False if the code does not match. The code cannot be used again."""
     counter = _counter_of(secret, code)
     if counter is None:
         return False
@@ -223,10 +220,7 @@ def record_passkey_use(row: Authenticator, count: int) -> bool:
 
 @transaction.atomic
 def remove_factor(person: User, pk: int) -> bool:
-    """Remove a factor, and the recovery codes with the last one.
-
-    Return False if there is no such factor.
-    """
+    """Remove recovery codes with the last factor. Return False for an unknown one."""
     row = Authenticator.objects.filter(user=person, pk=pk).first()
     if row is None or row.type == FactorType.RECOVERY_CODES:
         return False
@@ -256,7 +250,7 @@ def recovery_codes_left(person: User) -> int | None:
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Remove all factors; return their number, without the recovery codes.
+    """Return the number of factors except recovery codes.
 
     The caller must have verified the person's identity.
     """
@@ -270,7 +264,7 @@ def reset_factors(person: User) -> int:
 
 @transaction.atomic
 def require_second_factor(*, lab: Lab, actor: User, is_required: bool) -> None:
-    """Set whether members need a second factor; raise InvalidError if not allowed."""
+    """Raise InvalidError if not allowed."""
     memberships = Membership.objects.filter(lab=lab, user=actor)
     if not memberships.filter(role=Membership.Role.ADMIN).exists():
         raise InvalidError(

@@ -34,7 +34,7 @@ def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
 
 @transaction.atomic
 def set_role(*, lab: Lab, username: str, role: str) -> str:
-    """Set a person's role, and create the account if it is missing.
+    """Create a missing account.
 
     Return the password of a new account, else "".
     """
@@ -55,7 +55,7 @@ def set_role(*, lab: Lab, username: str, role: str) -> str:
 def _log_role(
     lab: Lab, actor: User | None, member: User, before: str, role: str
 ) -> None:
-    """Store an audit entry; ``actor`` is None for the command line."""
+    """``actor`` is None for the command line."""
     about = f"{member.get_username()}: {before} → {role}"
     kind = AuditEntry.Kind.CHANGED_ROLE
     AuditEntry.log(lab, kind, about, person=actor, agent="manage.py")
@@ -72,9 +72,7 @@ def end_sessions(*, person: User, password: str = "") -> None:
 
 @transaction.atomic
 def change_role(*, lab: Lab, actor: User, member: User, role: str) -> Membership:
-    """Change a member's role and return the membership.
-
-    Raises InvalidError if the actor may not do so or no admin would remain, and
+    """Raise InvalidError if the actor may not do so or no admin would remain, and
     NotFoundError if ``member`` is not a member.
     """
     membership = _lock_membership(lab, member)
@@ -107,10 +105,7 @@ def remove_member(*, lab: Lab, actor: User, member: User) -> None:
 
 @transaction.atomic
 def leave_all_labs(person: User) -> list[Lab]:
-    """Leave all labs and return them.
-
-    Raises InvalidError if the person is the last admin or editor of one.
-    """
+    """Return the labs. Raise InvalidError for the last admin or editor of one."""
     labs = [membership.lab for membership in person.memberships.select_related("lab")]
     for lab in labs:
         membership = _lock_membership(lab, person)
@@ -181,7 +176,7 @@ def _check_an_admin_remains(lab: Lab, membership: Membership, *, new_role: str) 
 def invite_person(
     *, lab: Lab, actor: User, name: str, role: str
 ) -> tuple[Invitation, str]:
-    """Create an invitation; return it with its secret, shown once."""
+    """The returned secret is shown once."""
     name = clean_text(normalize_whitespace(name), label=Sentence("name"))
     if not name:
         raise InvalidError(
@@ -196,7 +191,7 @@ def invite_person(
 def store_invitation(
     *, lab: Lab, actor: User | None, name: str, role: str, agent: str = ""
 ) -> tuple[Invitation, str]:
-    """Store an invitation; the caller checks permissions."""
+    """The caller checks permissions."""
     prefix, secret = new_prefix(), new_secret()
     invitation = Invitation.objects.create(
         lab=lab,
@@ -215,7 +210,7 @@ def store_invitation(
 
 
 def find_invitation(code: str) -> Invitation:
-    """Return an open invitation, or raise InvalidError."""
+    """Raise InvalidError if the invitation is not open."""
     invitations = Invitation.objects.select_related("lab")
     invitation = find_by_secret(
         code, lambda prefix: invitations.filter(prefix=prefix).first()
@@ -251,7 +246,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, actor: User) -> None:
-    """Withdraw an invitation; one that was accepted or withdrawn stays as it is."""
+    """An accepted or withdrawn invitation stays as it is."""
     lab, role = invitation.lab, invitation.role
     _check_authority(lab=lab, actor=actor, roles=(role,))
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)

@@ -80,10 +80,8 @@ class Quota:
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
-    """Count uploads of ``size`` bytes; raise RateLimitError above a limit.
-
-    Except for the limit of stored bytes, the first upload of a time window is always
-    accepted.
+    """Raise RateLimitError above a limit. Except for stored bytes, the first upload of
+    a time window is always accepted.
     """
     most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(
@@ -99,7 +97,7 @@ def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
 
 
 def admit_preview(network: str) -> None:
-    """Count a preview for a client's network; raise RateLimitError above the limit."""
+    """Raise RateLimitError above the limit of the network."""
     limit = settings.PREVIEWS_PER_MINUTE
     too_many = Sentence(
         "The limit of {most:,} previews per minute is exceeded.", most=limit
@@ -110,10 +108,7 @@ def admit_preview(network: str) -> None:
 
 @contextmanager
 def preview_cpu_budget(network: str) -> Iterator[None]:
-    """Count the CPU time of the block for a network; refuse it above the limit.
-
-    Raises RateLimitError.
-    """
+    """Count the CPU time of the block. Raise RateLimitError above the limit."""
     limit_s, key = settings.PREVIEW_CPU_S_PER_MINUTE, f"quota:preview-cpu:{network}"
     if not limit_s:
         yield
@@ -147,10 +142,7 @@ def admits_search_miss(network: str) -> bool:
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
-    """Count previewed files of a lab; raise RateLimitError above a limit.
-
-    Their bytes count as uploaded.
-    """
+    """The bytes of the files count as uploaded. Raises RateLimitError."""
     most_files = settings.LAB_PREVIEWS_PER_MINUTE
     too_many_files = Sentence(
         "The lab exceeds the limit of {most:,} previewed files per minute.",
@@ -165,7 +157,7 @@ def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
 
 
 def stored_bytes(lab_id: int) -> int:
-    """Return the uncompressed size of a lab's uploads and power logs."""
+    """Return the uncompressed size of uploads and power logs."""
     tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
     sums = " + ".join(
         f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"

@@ -71,7 +71,7 @@ class SignInAttempt:
             self.limits[_key("all", *parts)] = FACTOR_TRIES
 
     def count(self) -> None:
-        """Count this attempt, or raise TooManyAttemptsError if a counter is full."""
+        """Raise TooManyAttemptsError if a counter is full."""
         try:
             counted = {key: _added(key, 1) for key in self._keys}
             full = self._full(counted)
@@ -128,7 +128,7 @@ def network_of(address: str) -> str:
 
 
 def _added(key: str, number: int) -> tuple[int, int]:
-    """Add to a counter; return its value and the seconds until it expires."""
+    """Return the new value and the seconds until it expires."""
     steps = connection().pipeline()
     steps.incrby(key, number)
     # Further attempts do not extend the window.

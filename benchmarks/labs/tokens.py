@@ -100,7 +100,7 @@ def issue_token(
     can_manage: bool = False,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
-    """Create a token; return it with its secret, shown once."""
+    """The returned secret is shown once."""
     prefix, secret = new_prefix(), new_secret()
     token = Token.objects.create(
         lab_id=agent.lab_id,
@@ -118,7 +118,7 @@ def issue_token(
 
 @rls.deny_all()  # the tables of tokens have no policy
 def authenticate(secret: str) -> Token:
-    """Return the valid token of a secret, or raise UnauthenticatedError."""
+    """Raises UnauthenticatedError."""
     brand, _, remainder = secret.partition("_")
     token = find_by_secret(remainder, _find)
     if brand != "vl" or token is None or not token.is_valid():
@@ -140,7 +140,7 @@ def cached_token(secret: str) -> Token | None:
 
 @rls.deny_all()
 def revalidate(token: Token) -> Token:
-    """Return a token's current row; raise UnauthenticatedError if it may not upload."""
+    """Raise UnauthenticatedError if the token may not upload."""
     now = _find(token.prefix)
     is_same = now is not None and now.digest == token.digest
     if now is None or not (is_same and now.is_valid() and now.can_upload):
@@ -164,7 +164,7 @@ def _find(prefix: str) -> Token | None:
 
 
 def record_use(token_id: int, last_used_at: datetime | None) -> None:
-    """Store the time of use, at most once a minute."""
+    """Store the time at most once a minute."""
     now = timezone.now()
     if last_used_at is None or last_used_at < now - USE_RECORD_INTERVAL:
         Token.objects.filter(pk=token_id).update(last_used_at=now)
@@ -179,10 +179,7 @@ def issue_agent_token(
     scopes: frozenset[str],
     expires_at: datetime | None,
 ) -> tuple[Token, str]:
-    """Issue a token with an audit entry.
-
-    Raises InvalidError without a scope, or for the name of a person's agent.
-    """
+    """Raise InvalidError without a scope, or for the name of a person's agent."""
     if not scopes & set(TOKEN_SCOPES):
         raise InvalidError(
             "token_rejected",

@@ -1,7 +1,7 @@
 """Permanent, audited deletion of uploads, studies and accounts.
 
-If a study has published versions or reviews, they are withdrawn with the reason but not
-deleted, and the study stays without data (a tombstone).
+Published versions and reviews are withdrawn, not deleted; their study stays without
+data (a tombstone).
 """
 
 from collections.abc import Iterable
@@ -101,7 +101,7 @@ def delete_uploads(
 @rls.allow_all()
 @transaction.atomic
 def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
-    """Delete a study; a published one becomes a tombstone. Raises InvalidError."""
+    """A published study becomes a tombstone. Raises InvalidError."""
     reason = _checked_reason(reason)
     locked = Study.objects.select_for_update().get(pk=study.pk)
     if locked.deleted_at:
@@ -147,7 +147,7 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
 @rls.allow_all()
 @transaction.atomic
 def delete_account(*, person: User, actor: str) -> list[Lab]:
-    """Delete an account; return the labs of which it was a member.
+    """Return the labs of the account.
 
     Raises InvalidError for the last admin or editor of a lab.
     """

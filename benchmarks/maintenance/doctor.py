@@ -51,7 +51,7 @@ def _diagnosis(
 
 
 def diagnose() -> list[Diagnosis]:
-    """Run all checks; a check that raises an error counts as a critical problem."""
+    """A check that raises an error counts as a critical problem."""
     findings: list[Diagnosis] = []
     checks = _settings, _servers, _replica, _clocks, _disk, _indexes, _work, _backups
     for check in checks:

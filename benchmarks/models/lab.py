@@ -208,7 +208,7 @@ class AuditEntry(models.Model):
         person: User | None = None,
         agent: str = "",
     ) -> AuditEntry:
-        """Store an entry; ``agent`` is the actor if ``person`` is None."""
+        """``agent`` is the actor if ``person`` is None."""
         actor = person.get_username() if person else agent
         return cls.objects.create(
             lab=lab, kind=kind, person=person, actor=actor, about=subject[:300]

@@ -135,10 +135,7 @@ def _apply_backspaces(line: str) -> str:
 
 
 def uses_decimal_comma(locale: str | None) -> bool:
-    """Return whether a locale (``de_DE``, ``LC_ALL=de_DE``) has a decimal comma.
-
-    Raise ParseError if the locale is unknown.
-    """
+    """Raise ParseError if the locale (``de_DE``, ``LC_ALL=de_DE``) is unknown."""
     if not locale or not (locale_name := _stated_locale(locale.strip())):
         return False
     name = _LOCALE.fullmatch(locale_name.casefold())

@@ -79,7 +79,7 @@ def find_failure(
 def count_work(
     metrics: ErrorMetrics, values: Iterable[tuple[str, float]]
 ) -> WorkCount | None:
-    """Return the counts among the samples; None if errors or operations are missing."""
+    """Return None if errors or operations are missing."""
     sums: dict[str, float] = {}
     for metric, value in values:
         sums[metric] = sums.get(metric, 0) + value

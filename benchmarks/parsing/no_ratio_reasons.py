@@ -179,7 +179,7 @@ def _option_value(parameters: Mapping[str, str], option: str) -> str:
 
 @cache
 def _option_pattern(option: str) -> re.Pattern[str]:
-    """Return a pattern of an option and its value: ``--max-time=60``, ``-t60``."""
+    """Match ``--max-time=60`` and ``-t60``, for example."""
     if len(option) == 1:
         return re.compile(rf"(?<!\S)-{option}[= ]?([^\s=-]\S*)")
     words = re.escape(option).replace("_", "[-_]")

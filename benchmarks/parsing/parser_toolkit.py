@@ -187,7 +187,7 @@ _NAN: Final = re.compile(r"[+-]?(?:nan|inf(?:inity)?)\b", re.ASCII | re.IGNORECA
 
 
 def unique_keys(pairs: Pairs) -> dict[str, Any]:
-    """Return a JSON object; raise ValueError if a key has two different values."""
+    """Raise ValueError if a key has two different values."""
     document = dict(pairs)
     if len(document) < len(pairs):
         for key, value in pairs:
@@ -240,7 +240,7 @@ def _reject_constant(name: str) -> None:
 
 
 def json_number(value: object, label: str) -> float:
-    """Return a number, or raise ParseError for another value."""
+    """Raise ParseError for another value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError("{what} is not a number in this output.", what=label)
     try:

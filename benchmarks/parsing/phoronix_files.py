@@ -102,7 +102,7 @@ class PhoronixFile:
 
 
 def read_composites(text: str) -> Iterator[PhoronixFile]:
-    """Return each composite.xml in a text; raise LineError for broken XML."""
+    """Raise LineError for broken XML."""
     return map(_file, xml_documents(text, ROOT))
 
 
@@ -194,7 +194,7 @@ _CONTROL: Final = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def write_composite(file: PhoronixFile) -> str:
-    """Return a file as composite.xml; raise ParseError if it has no result."""
+    """Raise ParseError if the file has no result."""
     if not file.systems or not file.results:
         raise ParseError("A Phoronix file needs at least one system and one result.")
     lines = ['<?xml version="1.0"?>', f"<!--{escape(file.client)}-->"]

@@ -562,7 +562,7 @@ class Tool:
         return self._signature.match(text, position) is not None
 
     def metric(self, name: str) -> Metric:
-        """Return the metric with this name in any case, or raise UnknownNameError."""
+        """Ignore case. Raises UnknownNameError."""
         if metric := self._by_exact_name.get(name) or self._by_name.get(
             normalize_name(name)
         ):
@@ -581,7 +581,7 @@ class Tool:
         )
 
     def work_class_of(self, metric: str, parameters: Mapping[str, str]) -> str:
-        """Return the slug of a case's work class, or "" if it has none."""
+        """Return "" for a case without a work class."""
         sources = (metric, *self.implied_metrics.get(metric, ()))
         works = (
             self.primary_metrics.get(name, NO_WORK_CLASS).work_class_for(parameters)
@@ -621,10 +621,8 @@ def normalize_name(name: str) -> str:
 
 
 def check_value(metric: Metric, value: float, unit: str) -> float:
-    """Return ``value`` in the metric's unit, or raise InvalidError.
-
-    Rejected are NaN, infinite, negative, too small and too large values, and zero
-    unless the metric allows it.
+    """Raise InvalidError for NaN, infinite, negative, too small and too large values,
+    and for zero unless the metric allows it.
     """
     if isinstance(value, bool):
         raise _refusal(metric, value, Sentence("it is not a number"))

@@ -38,7 +38,7 @@ def xml_documents(output: str, root: str) -> Iterator[Element]:
 
 
 def xml_number(element: Element, path: str) -> float | None:
-    """Return the number of a nested element; None if there is no such element."""
+    """Return None if there is no such element."""
     text = element.findtext(path)
     if text is None:
         return None

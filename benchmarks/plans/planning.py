@@ -44,10 +44,7 @@ def create_plan(
     seed: int | None = None,
     **limits: Any,
 ) -> Plan:
-    """Store a plan with its steps; raise InvalidError if it cannot be run.
-
-    ``limits`` are fields of `Plan`.
-    """
+    """Raise InvalidError if the plan cannot be run. ``limits`` are fields of `Plan`."""
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     # Store ids, because rounds added later must use the same systems.
     stored_design = {**design, "systems": _planned_systems(study, design["systems"])}

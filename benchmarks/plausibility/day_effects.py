@@ -129,10 +129,7 @@ class SameMachineDifference:
 
 
 def log_efficiency(cell: CellFact, native: CellFact) -> float:
-    """Return the log of a cell's performance relative to native.
-
-    Both typical values must be above 0.
-    """
+    """Both typical values must be above 0."""
     # Not a quotient: it may overflow or underflow.
     log = math.log(cell.typical_value) - math.log(native.typical_value)
     return log if cell.better == "higher" else -log

@@ -225,9 +225,7 @@ class SystemSpeeds:
 
 
 def parse_size(text: str) -> float | None:
-    """Parse a size such as ``4k``, ``65536 B``, ``1M`` or ``16``; None if it is not a
-    size.
-    """
+    """Parse ``4k``, ``65536 B``, ``1M`` or ``16``; return None for other text."""
     match = _NUMBER.fullmatch(text.strip())
     return float(match[1]) * _SIZES[match[2].lower()] if match else None
 

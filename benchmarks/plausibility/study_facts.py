@@ -138,7 +138,7 @@ class CellFact:
 
     @property
     def variance(self) -> float | None:
-        """The variance of the run means; None for one run or if it is not finite."""
+        """None for one run, or if the variance is not finite."""
         relative = self.relative_variance
         if relative is None:
             return 0.0 if len(self.run_means) > 1 and not any(self.run_means) else None
@@ -385,9 +385,9 @@ class Precision:
 def find_precision(values: Iterable[float], decimals: int | None = None) -> Precision:
     """Return the precision of printed values.
 
-    ``decimals`` is the known number of printed decimals, which counts if it is larger
-    than that of the values (trailing zeros). Values that were converted from a binary
-    prefix (MiB/s stored in MB/s) get the precision of the printed values.
+    ``decimals`` is the known number of printed decimals, used if it is larger (trailing
+    zeros). Values that were converted from a binary prefix (MiB/s stored in MB/s) get
+    the precision of the printed values.
     """
     values = list(values)
     unconverted = _printed_precision(values, decimals)

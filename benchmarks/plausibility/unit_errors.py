@@ -134,9 +134,8 @@ class RunReadings:
     ) -> bool:
         """Return whether a run also differs from other runs in other cells.
 
-        ``run`` is the index in ``cell.run_means``. If only cells in the same unit
-        differ, and all of these by the same factor, the whole run has a unit error;
-        then return False.
+        ``run`` is the index in ``cell.run_means``. Return False for a unit error of the
+        whole run: only cells in the same unit differ, all by the same factor.
         """
         shifts = list(self._other_cell_shifts(cell, cell.run_means[run]))
         far = [
@@ -203,9 +202,8 @@ class RelatedMetrics:
         """Return whether another metric of the cell's test differs in the same
         direction.
 
-        It must differ from other systems by at least half of ``log_difference`` (log
-        scale), and by another factor or in another unit: a unit error changes only one
-        metric.
+        It must differ by at least half of ``log_difference`` (log scale), and by
+        another factor or in another unit: a unit error changes only one metric.
         """
         sign = 1 if cell.better == "higher" else -1
         for related in self._tests[_test(cell)]:

@@ -62,10 +62,7 @@ class RunPower:
 def cell_energies(
     study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return the energy per unit of work of a study's metered cells, by cell id.
-
-    ``reference`` replaces the baselines.
-    """
+    """Return energies by cell id. ``reference`` replaces the baselines."""
     baselines = _find_baselines(study, reference)
     power = _run_powers(study)
     cell_ids = {

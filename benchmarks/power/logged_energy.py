@@ -370,10 +370,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
 
 
 def power_log(tool: str, output: str) -> PowerLog:
-    """Return the samples of the only log in an output.
-
-    Raise ParseError if there is not exactly one log, or if it has no times.
-    """
+    """Raise ParseError if there is not exactly one log, or if it has no times."""
     if tool == "power-csv":
         logs = [
             PowerLog(

@@ -99,7 +99,7 @@ class ServerTrace:
 
 
 def store_power_chunk(*, agent: Agent, document: dict[str, Any]) -> StoredChunk:
-    """Store a chunk of a power log, and queue the energies that it changes. Idempotent.
+    """Store a chunk of a power log and queue its energies. Idempotent.
 
     Raise ConflictError if the key or the meter's name is used for something else, and
     UnknownNameError if the host is unknown.
@@ -199,10 +199,8 @@ def _set_times(chunk: PowerChunk, document: dict[str, Any]) -> None:
 
 
 def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
-    """Return the meters of the viewer's labs.
-
-    Even meters of public studies are private: their logs show everything that a machine
-    did.
+    """Even meters of public studies are private: their logs show everything that a
+    machine did.
     """
     untimed = Count("chunks", filter=Q(chunks__first_at=None))
     return (
@@ -218,7 +216,7 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
 
 
 def measured_power(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return the power that a meter measured between two moments (seconds since 1970).
+    """Return a meter's power between two moments (seconds since 1970).
 
     Return None if it measured nothing. A corrected chunk replaces the earlier one. Of
     overlapping CSV files, the last one counts.
@@ -281,10 +279,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
 
 
 def run_window(run: Run) -> TimeWindow | None:
-    """Return the start and the duration of a run; None if unknown.
-
-    Stamps of the time server are preferred to the run's own clock.
-    """
+    """Prefer stamps of the time server to the run's own clock."""
     external = stamped_window(run.facts)
     if external is not None:
         return external

@@ -21,7 +21,7 @@ PublicationT = TypeVar("PublicationT", bound=Publication)
 def visible_publications(
     model: type[PublicationT], viewer: Viewer
 ) -> QuerySet[PublicationT]:
-    """Return versions or reviews with their files, but without the files' content."""
+    """Exclude the files' content."""
     rows: QuerySet[PublicationT] = model.objects.visible_to(viewer).with_files()
     return rows.order_by("-pk")
 

@@ -50,7 +50,7 @@ def request_version(
     publishing_permission: str,
     permission_note: str,
 ) -> tuple[PublishingJob, bool]:
-    """Request a version of a study; return whether the request is new.
+    """Request a version; return whether the request is new.
 
     A study has at most one unfinished request. Raise InvalidError if runs are waiting,
     or without an answer about licenses.
@@ -131,8 +131,8 @@ def check_is_processed(study: Study) -> None:
 def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
     """Publish a version with the files that ``write`` returns.
 
-    They are written before the short transaction. Raise InvalidError if runs are
-    waiting, if the study has changed, or if another worker has the job.
+    Files are written before the transaction. Raise InvalidError if runs are waiting, if
+    the study has changed, or if another worker has the job.
     """
     # This is checked again below, because uploads continue while files are written.
     _check_unchanged(job)
@@ -188,10 +188,7 @@ DOI: Final = re.compile(r"10\.\d{4,9}/[!-~]{1,180}")
 
 
 def normalize_doi(text: str) -> str:
-    """Return the DOI in ``text`` (a DOI or its URL) in lower case.
-
-    Raise InvalidError if it is not a DOI.
-    """
+    """Return a DOI or its URL as a DOI in lower case. Raises InvalidError."""
     text = text.strip()
     for before in (
         "https://doi.org/",

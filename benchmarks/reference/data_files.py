@@ -77,7 +77,6 @@ def data_set_names() -> tuple[str, ...]:
 
 
 def study_description(slug: str) -> Mapping[str, Any]:
-    """Return the description of a study as its ``studies.json`` states it."""
     description: Mapping[str, Any] = _content_of(slug)["studies"][slug]
     return description
 
@@ -88,13 +87,12 @@ def _sources() -> Mapping[str, Any]:
 
 
 def study_sources(slug: str) -> list[dict[str, Any]]:
-    """Return the published works that the numbers of a study come from."""
     sources: list[dict[str, Any]] = _sources().get(slug, [])
     return sources
 
 
 def machine_description(study: str, machine: str) -> Mapping[str, Any]:
-    """Return the published facts of a machine; empty if there are none."""
+    """Return an empty mapping without published facts."""
     facts: Mapping[str, Any] = _content_of(study)["machines"].get(machine, {})
     return facts
 

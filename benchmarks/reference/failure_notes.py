@@ -21,7 +21,6 @@ def failure_fields(
 ) -> dict[str, Any]:
     """Return the fields of an upload that state the failure of a run, if any.
 
-    ``parameters`` are those of the run; ``requests`` is the number of requests.
     ``is_without_work`` means a rate of 0: no operation succeeded.
     """
     if is_without_work:

@@ -289,7 +289,7 @@ def _started_at(study: str, row: ReferenceRow) -> str | None:
 
 
 def _noted_version(row: ReferenceRow) -> str:
-    """Return the version of the tool that a note states; "" if none."""
+    """Return "" if no note states the version."""
     version = VERSION_PATTERN.search(row.note)
     return version[1] if version and row.tool == "fio" else ""
 

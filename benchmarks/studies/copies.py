@@ -1,7 +1,7 @@
 """Search for cells whose runs another study or host already has.
 
-Only studies that every viewer of the searched study can see are read, so neither flags
-nor pools depend on data that a reader may not know. The earlier upload is the original.
+Only studies that every viewer of the searched study can see are read, so flags and
+pools reveal no private data. The earlier upload is the original.
 """
 
 from collections import defaultdict

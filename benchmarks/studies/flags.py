@@ -32,7 +32,7 @@ def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
 
 
 def find_flag(viewer: Viewer, flag_id: int) -> Flag:
-    """Return a current or resolved flag, or raise NotFoundError."""
+    """The flag may be resolved. Raises NotFoundError."""
     flags = Flag.objects.visible_to(viewer).select_related("study__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:
@@ -85,7 +85,7 @@ def studies_quoted(study: Study) -> QuerySet[Study]:
 def decide_flag(
     *, flag: Flag, status: str, note: str, actor: str, person: User | None = None
 ) -> Flag:
-    """Confirm, dismiss or reopen a flag; raise InvalidError without a note."""
+    """Raise InvalidError without a note."""
     if not note.strip():
         raise InvalidError(
             "reason_missing",

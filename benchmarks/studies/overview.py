@@ -94,7 +94,7 @@ class StudyDetail:
 
 
 def study_cards(viewer: Viewer, **filters: Any) -> list[StudyCard]:
-    """Return visible studies with counts, archived ones last."""
+    """Put archived studies last."""
     studies = list_studies(viewer).filter(deleted_at=None, **filters)
     return _cards(sorted(studies, key=lambda study: study.archived_at is not None))
 
@@ -156,7 +156,7 @@ def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
 
 
 def study_detail(study: Study) -> StudyDetail:
-    """Return the details of a study, with a fixed number of queries.
+    """Use a fixed number of queries.
 
     Systems have a ``cell_count``, and unread runs their ``job``.
     """
@@ -226,7 +226,7 @@ def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[ScenarioCoverage, ..
 
 
 def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
-    """Return the versions of each tool; a version is "" if not stated."""
+    """A version is "" if not stated."""
     runs = Run.objects.counted().filter(study=study)
     names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
     versions: dict[str, tuple[str, ...]] = {}

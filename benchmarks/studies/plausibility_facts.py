@@ -87,7 +87,7 @@ NO_RUNS = CellRunMeans((), ())
 
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
-    """Return the facts of a study, with a fixed number of queries.
+    """Use a fixed number of queries.
 
     Without ``with_runs``, it contains no facts of runs.
     """

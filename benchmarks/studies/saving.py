@@ -44,10 +44,10 @@ ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 
 @transaction.atomic
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
-    """Return the study of this slug, and whether it was created.
+    """Return whether the study was created.
 
-    Raises ConflictError if a stored study of this slug differs from ``fields``, and
-    RateLimitError above the lab's daily limit.
+    Raise ConflictError if a stored study differs from ``fields``, and RateLimitError
+    above the lab's daily limit.
     """
     lab_slugs = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
@@ -176,10 +176,9 @@ def _recheck_affected(study: Study) -> None:
 
 @rls.allow_all()
 def _set_shared_labs(study: Study, lab_slugs: Iterable[str] | None) -> None:
-    """Set the labs that see a shared study.
+    """None keeps the current labs, or removes them if the study is not shared.
 
-    None keeps the current ones, or removes them if the study is not shared. Raises
-    InvalidError and UnknownNameError.
+    Raises InvalidError and UnknownNameError.
     """
     slugs = set(lab_slugs or ())
     is_shared = study.visibility == Study.Visibility.SHARED

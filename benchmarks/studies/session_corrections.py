@@ -32,7 +32,7 @@ def correct_sessions(
     note: str = "",
     person: User | None = None,
 ) -> Session | None:
-    """Move runs, and all runs of sessions, to the session ``name``.
+    """Move runs and whole sessions to the session ``name``.
 
     A completely selected session is renamed. Without a name, runs return to their
     declared or derived session. Raises InvalidError.

@@ -65,8 +65,8 @@ class SessionAssignments:
 def derive_study_sessions(study: Study) -> set[int]:
     """Set the session of each run of a study; return runs whose session changed.
 
-    A correction by a person has priority, then a declared session, then the start time.
-    The caller must have locked the study.
+    Priority: a person's correction, the declared session, the start time. The caller
+    must have locked the study.
     """
     derived = study.sessions.filter(origin=Origin.DERIVED)
     # Locked: uploads that declare one of them wait for its final name.

@@ -1,4 +1,4 @@
-"""Cache of what is computed from one study, in the memory of a process.
+"""In-process cache of values computed from one study.
 
 An entry is valid until data that it has read changes, like a cached page
 (`docs/decisions/caching.md`). A page that uses an entry counts as reading its tables.

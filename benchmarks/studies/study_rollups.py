@@ -1,7 +1,7 @@
 """Stored counts per study for pages that show all studies.
 
-A rollup is used while its version (`data_versions`) is current. Outdated rollups are
-counted on each request, until the sweeper renews them.
+Rollups with an outdated version (`data_versions`) are counted on each request, until
+the sweeper renews them.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ class RollupRenewal:
         self.is_done = False
 
     def __call__(self) -> int:
-        """Renew rollups for at most about two seconds; return the number of renewed
-        ones.
-        """
+        """Stop after about two seconds; return the number of renewed rollups."""
         previous, sums = self.last_counts, rollup_change_counts()
         self.last_counts = sums
         if previous is None or (previous == sums and self.is_done):

@@ -22,9 +22,9 @@ from benchmarks.text_validation import normalize_whitespace
 def register_host(
     *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
 ) -> tuple[Host, bool]:
-    """Return a machine, and whether it was created.
+    """Return whether the machine was created.
 
-    Raises ConflictError if a stored machine of this slug differs.
+    Raises ConflictError if a stored machine differs.
     """
     stated = {"title": title, "facts": facts or {}}
     host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)

@@ -39,7 +39,7 @@ __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
 
 def register(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Map each name to its tool; raise ValueError if two tools share one."""
+    """Raise ValueError if two tools share a name."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
         for name in map(normalize_name, tool.names):

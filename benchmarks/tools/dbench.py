@@ -1,7 +1,7 @@
 """dbench and tbench: the load of an office server, replayed by many clients.
 
-dbench operates on files. tbench sends the same load over the network; its output
-differs only in the command.
+tbench sends the load of dbench over the network; its output differs only in the
+command.
 
 Since version 2.0, MB are 10^6 B. Version 1, recognized by ``(NB=``, uses the nominal
 132 MB of its load file, so its rate gets a warning.

@@ -320,7 +320,7 @@ class OmniResult:
         return cls(line, texts)
 
     def number(self, key: str) -> float | None:
-        """Return a value, or None if it is absent or negative (not measured)."""
+        """Return None if the value is absent or negative (not measured)."""
         text = self.texts.get(key, "")
         if text in {"", "(null)"}:
             return None

@@ -163,7 +163,7 @@ class KernelOutput(Draft, ABC, Generic[Case]):
             self.read_kernel_line(line)
 
     def close(self) -> None:
-        """Convert the rows to readings; raise ParseError if the output is truncated."""
+        """Raise ParseError if the output is truncated."""
         if not (self.rows or self.tool_version):
             return
         if not (self.tool_version and "bits" in self.parameters):

@@ -128,10 +128,8 @@ class ArchiveContent:
 def preview_archive(
     lab: Lab, name: str, archive: IO[bytes], request: ArchiveRequest
 ) -> ArchiveContent:
-    """Return the folders and files of an archive; store nothing.
-
-    Raises UnknownNameError for an unknown system, InvalidError for an unknown folder or
-    an unreadable archive, and RateLimitError.
+    """Store nothing. Raises UnknownNameError for an unknown system, InvalidError for an
+    unknown folder or an unreadable archive, and RateLimitError.
     """
     custom_tools = declared_tools(lab.slug)
     files, texts = [], defaultdict(list)
@@ -173,9 +171,8 @@ def preview_archive(
 def store_archive(
     agent: Agent, name: str, archive: IO[bytes], request: ArchiveRequest
 ) -> ArchiveContent:
-    """Store every readable file as runs of its folder's system; repeating is safe.
-
-    Raises the errors of `preview_archive`, and InvalidError for an incomplete system.
+    """Repeating is safe. Raises the errors of `preview_archive`, and InvalidError for
+    an incomplete system.
     """
     lab = agent.lab
     studies = Study.objects.filter(lab=lab, deleted_at=None)
@@ -238,8 +235,8 @@ def submit_file(
 ) -> tuple[UploadReceipt, ...]:
     """Store a file, or a part of it, with the fields of ``run_document``.
 
-    The upload key is derived from the content, so a repeated file is not stored again.
-    Raises BenchmarksError.
+    The key is derived from the content, so repeated files are skipped. Raises
+    BenchmarksError.
     """
     if member.refusal:
         raise member.refusal
@@ -271,7 +268,7 @@ def read_member(
     locale: str,
     custom_tools: Mapping[str, DeclaredTool],
 ) -> tuple[run_extraction.ExtractedRun, ...]:
-    """Return the runs in a file, each with its own problem.
+    """Each run has its own problem.
 
     Raises BenchmarksError if the file cannot be read at all.
     """

@@ -498,9 +498,8 @@ def _choose_efficiency(
 def _reference_efficiency(
     cell: CandidateCell, same_case: Sequence[CandidateCell]
 ) -> ComputedEfficiency | None:
-    """Return the efficiency relative to the study's reference system.
-
-    Return None if the study has none, or it has no result of this case and setup.
+    """Return None without a reference system, or without its result of this case and
+    setup.
     """
     reference = cell.study.reference_for(cell.system_id)
     if cell.system_id == reference:

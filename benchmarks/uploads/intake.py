@@ -227,7 +227,7 @@ class Resolver:
         )
 
     def prepare(self, upload: Upload) -> PreparedRun:
-        """Validate an upload; raise BenchmarksError if it cannot be stored."""
+        """Raise BenchmarksError if the upload cannot be stored."""
         document = upload.document
         study = self.studies.get(document["study"])
         if study is None:
@@ -324,9 +324,8 @@ def submit_runs(
 ) -> list[UploadReceipt]:
     """Store every document as a run and queue its processing.
 
-    A document that was stored before is not stored again. Raises BatchRejectedError
-    with the problem of each invalid document, or RateLimitError; nothing is stored
-    then.
+    Repeated documents are skipped. On BatchRejectedError (with each invalid document's
+    problem) or RateLimitError, nothing is stored.
     """
     return submit_uploads(
         agent=agent, uploads=[Upload.from_document(document) for document in documents]

@@ -84,7 +84,7 @@ def _changed_fields(run: Run, result: UploadedRun) -> dict[str, Any]:
 
 
 def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
-    """Store missing cases; return the ids of all by fingerprint."""
+    """Return the ids of all cases by fingerprint."""
     by_fingerprint = {case.fingerprint: case for case in cases}
     rows = Case.objects.filter(fingerprint__in=by_fingerprint).values_list(
         "fingerprint", "pk"
@@ -101,7 +101,7 @@ def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
 
 
 def replace_samples(samples: SamplesByRun, cases: Mapping[str, int]) -> None:
-    """Replace the stored samples of these runs; repeating is safe."""
+    """Repeating is safe."""
     labs = {run.lab_id for run in samples}
     if Sample.objects.filter(lab__in=labs, run__in=samples).delete()[0]:
         # Data versions and caches notice changed samples by the rows of their runs.

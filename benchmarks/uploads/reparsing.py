@@ -38,9 +38,7 @@ def create_reparse(
     tool: str = "",
     person: User | None = None,
 ) -> Reparse:
-    """Create a reparse of all uploads, or those of a study or tool.
-
-    Returns the study's unfinished reparse of the tool, if one exists. Raises
+    """Return the study's unfinished reparse of the tool, if one exists. Raises
     UnknownNameError.
     """
     if study and (
@@ -69,7 +67,7 @@ def run_to_end(reparse: Reparse) -> Iterator[Reparse]:
 
 @transaction.atomic
 def run_step(reparse_id: int, *, wait: bool = False) -> bool:
-    """Do one step of a reparse; return False if finished or locked."""
+    """Return False if finished or locked."""
     rows = Reparse.objects.select_for_update(skip_locked=not wait)
     reparse = rows.filter(pk=reparse_id, finished_at=None).first()
     if reparse is None:

@@ -29,7 +29,7 @@ def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 
 def find_run(viewer: Viewer, run_id: int) -> Run:
-    """Return a visible run, or raise NotFoundError."""
+    """Raises NotFoundError."""
     run = visible_runs(viewer, pk=run_id).first()
     if run is None:
         raise NotFoundError(Sentence("run"), run_id)

@@ -183,9 +183,9 @@ class NewRun:
 def store_uploads(
     *, lab_id: int, agent_id: int, runs: Sequence[NewRun]
 ) -> dict[UUID, int]:
-    """Store these runs and return their ids by key.
+    """Return ids by key.
 
-    Raises IntegrityError, and stores nothing, if the key of a run exists already.
+    Raise IntegrityError, and store nothing, if the key of a run exists already.
     """
     fixed: dict[str, Any] = {
         "lab": str(lab_id),

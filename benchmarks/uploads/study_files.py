@@ -20,7 +20,7 @@ class ImportedStudy:
 
 
 def import_study_file(agent: Agent, content: bytes) -> ImportedStudy:
-    """Store the study of a file with everything in it, or nothing.
+    """Store everything or nothing.
 
     Raises InvalidError, whose fields name the wrong entries.
     """

@@ -166,7 +166,7 @@ SamplesByRun = dict[Run, tuple[CaseSample, ...]]
 
 
 def parse_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[CaseSample]:
-    """Return the samples of a document; errors name the invalid sample."""
+    """Errors name the invalid sample."""
     # The declaration of a custom tool may change, so its cases are not cached.
     is_shared = tools.TOOLS.get(tool.slug) is tool
     parsed = []
@@ -237,7 +237,7 @@ def _summary(
 
 
 def _read_cached(tool: Tool, sample: Mapping[str, Any]) -> CaseSample | None:
-    """Return a sample of a cached case; None if it needs validation."""
+    """Return None if the sample needs validation."""
     if SUMMARIZED_RUNS in sample or STANDARD_DEVIATION in sample:
         return None
     try:
@@ -327,10 +327,7 @@ def derived_samples(
 def parse_stored_upload(
     text: str, custom_tool: DeclaredTool | None = None, stated_failure: str = ""
 ) -> tuple[UploadedRun, ...]:
-    """Return the runs of a stored upload, at least one.
-
-    Unreadable output gives a run with a reason, not an error.
-    """
+    """Return at least one run: unreadable output gives a run with a reason."""
     document = orjson.loads(text)
     runs = _parse_document(document, custom_tool)
     return tuple(_with_failure(run, document, stated_failure) for run in runs)
@@ -459,7 +456,7 @@ def _start(run: ExtractedRun, document: Mapping[str, Any]) -> datetime | None:
 
 
 def _file_date(document: Mapping[str, Any]) -> datetime | None:
-    """Return the date of the file if the uploader chose to use it, else None."""
+    """Return None unless the uploader chose to use the file's date."""
     stated = document.get("facts", {}).get(FILE_DATE)
     try:
         date = datetime.fromisoformat(stated) if isinstance(stated, str) else None

@@ -340,10 +340,7 @@ def lenth(contrasts: Floats) -> Lenth | None:
 
 
 def half_normal_quantiles(contrasts: Floats) -> Floats:
-    """Return the half-normal quantiles of contrasts (Daniel 1959).
-
-    See docs/factor-effects.md, Chance.
-    """
+    """Daniel 1959. See docs/factor-effects.md, Chance."""
     m = len(contrasts)
     ranks = np.argsort(size_order(np.abs(contrasts)))
     quantiles: Floats = ndtri(0.5 + 0.5 * (ranks + 0.5) / m)
