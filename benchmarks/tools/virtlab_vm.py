@@ -120,10 +120,7 @@ TOOL = Tool(
         Metric("time to the kernel", "s", "lower", "application"),
         Metric("time to init", "s", "lower", "application"),
         Metric("time from init", "s", "lower", "application"),
-        Metric(
-            *("memory of the monitor", "KiB", "lower", "memory"),
-            work_class=NO_WORK_CLASS,
-        ),
+        Metric("memory of the monitor", "KiB", "lower", "memory"),
         Metric("memory per VM", "KiB", "lower", "memory"),
         Metric("waiting for a processor", "%", "lower", "CPU", allows_zero=True),
         Metric(

@@ -204,7 +204,7 @@ def test_fast_and_full_uploads_store_the_same(
     assert short.json().keys() == full.json().keys()
     assert short.json()["status"] == full.json()["status"]
     for name in ("Allow", "Content-Type", "Vary"):
-        assert short.headers[name] == full.headers[name], name
+        assert short.headers.get(name) == full.headers.get(name), name
     assert short.headers["Location"] == short.json()["url"]
     ours, theirs = (Run.objects.get(pk=item.json()["id"]) for item in (short, full))
     differing = {"_state", "id", "key", "digest", "received_at"}

@@ -51,7 +51,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:
             "is_part": target == "comparison",
             "all_rows": query_string(query, rows=ALL_SCENARIOS),
             "search": query_string(query),
-            "is_unfinished": processing_counts(study).is_unfinished,
+            "is_unfinished": processing_counts(study).waiting_runs > 0,
             "snippets": _snippets(request, study) if study.is_public else [],
         }
 
