@@ -117,6 +117,10 @@ def processing_counts(study: Study) -> StudyCounts:
     return StudyCounts(**runs, **_check_tallies(ids)[study.pk])
 
 
+def has_waiting_runs(study: Study) -> bool:
+    return Run.objects.filter(study=study, status=Run.Status.RECEIVED).exists()
+
+
 def is_stalled(study: Study) -> bool:
     cutoff = timezone.now() - STALLED_AFTER
     uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study)

@@ -21,6 +21,8 @@ from running.product_launcher import free_port
 from tests.agents.test_signatures import KEY, SIGNATURE
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
+# A console of a machine that is ready at once.
+CONSOLE = ("sh", "-c", "echo login:; sleep 20")
 TOKEN = "vl_abcdef_secret"
 # The port of `discard`, which is closed.
 AWAY = "http://127.0.0.1:9"
@@ -370,6 +372,7 @@ class Stage:
             "host": ("alpha", str(self.described)),
             "bundle": ("write", str(self.folder / "bundles")),
             "verify": (self._signed_file(), "--key", KEY.split()[-1]),
+            "vm": ("boot", "--until", "login:", "--watch-s", "0", "--", *CONSOLE),
         }
         return responses.get(command, ())
 

@@ -11,7 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from benchmarks.models import Study
 from benchmarks.studies.data_versions import study_version
-from benchmarks.studies.overview import processing_counts
+from benchmarks.studies.overview import has_waiting_runs
 from benchmarks.viewer import ANYONE
 from dashboard.charts.plotly_renderer import plotly_figure
 from dashboard.kit.comparison_form import ALL_SCENARIOS, comparison_form
@@ -51,7 +51,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:
             "is_part": target == "comparison",
             "all_rows": query_string(query, rows=ALL_SCENARIOS),
             "search": query_string(query),
-            "is_unfinished": processing_counts(study).waiting_runs > 0,
+            "is_unfinished": has_waiting_runs(study),
             "snippets": _snippets(request, study) if study.is_public else [],
         }
 

@@ -277,5 +277,5 @@ def test_printed_energy_has_no_interval_but_reason(client, text, load_study):
 
 
 def test_query_count_is_constant(client, metered, django_assert_num_queries):
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         client.get(PAGE)

@@ -171,8 +171,8 @@ def test_query_count_is_constant(
 
     native = Cell.objects.get(system__hypervisor="native").system_id
     counts = {
-        "": 10,
-        f"?baseline={pair.system_id}": 13,
+        "": 11,
+        f"?baseline={pair.system_id}": 14,
         "chart/": 9,
         f"cell/?cell={pair.pk}": 11,
         f"cell/?cell={pair.pk}&baseline={native}": 14,
