@@ -242,7 +242,7 @@ def _indexes() -> Iterator[Diagnosis]:
         Sentence("age of transactions"),
         Sentence(
             "{age} transactions are not frozen: autovacuum does not keep up. "
-            "Run VACUUM (FREEZE).",
+            "Run VACUUM on the database.",
             age=f"{age:,}",
         ),
         is_critical=True,

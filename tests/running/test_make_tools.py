@@ -150,6 +150,7 @@ def build_machine(folder, *, user, is_fit, failed=(), **environment):
     }
     if is_fit:
         present = ["prometheus", "promtool", "sshd", "wine"]
+        present += ["dpkg-deb", "rpm", "minisign"]
         present += [f"{machine}-w64-mingw32-gcc" for machine in ("x86_64", "i686")]
         programs |= {f"bin/{name}": "exit 0" for name in present}
         programs |= {"bin/mkdir": "exit 0"}
@@ -205,13 +206,14 @@ def test_build_machine_runs_the_most_important_parts_first(tmp_path):
         *ATTACKS,
         "make test-pythons NEWEST=1 THIRD=327",
         "make test-prometheus",
+        "make test-packages ARGS=-k tools",
         "make test-probe",
         "make test-compose",
         "make test-windows",
         "make testbed-short",
     ]
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "13 passed, 0 failed"
+    assert done.stdout.splitlines()[-1] == "14 passed, 0 failed"
 
 
 def test_packages_are_installed_in_the_background(tmp_path):
@@ -220,8 +222,8 @@ def test_packages_are_installed_in_the_background(tmp_path):
     calls = (tmp_path / "installed").read_text().splitlines()
     assert calls[0] == "update --quiet"
     assert [call.split()[-1] for call in calls[1:]] == [
-        *("python3.11-venv", "r-cran-metafor", "prometheus", "openssh-server"),
-        "gcc-mingw-w64-i686-win32",
+        *("python3.11-venv", "r-cran-metafor", "minisign", "prometheus"),
+        *("openssh-server", "gcc-mingw-w64-i686-win32"),
         # Any package, from the fake Python: for containers and for virtual machines.
         *("qemu-system-x86", "qemu-system-x86"),
     ]
@@ -244,7 +246,7 @@ def test_no_part_starts_after_the_time_limit(tmp_path):
 
     assert calls == []
     assert done.returncode == 0
-    assert done.stdout.count("no time left") == 13
+    assert done.stdout.count("no time left") == 14
 
 
 def test_failed_tests_are_repeated_alone(tmp_path):
