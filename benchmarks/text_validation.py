@@ -25,7 +25,7 @@ _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 def clean_text(
     text: str, *, label: str = Sentence("text"), multiline: bool = False
 ) -> str:
-    """Raise InvalidError for characters that cannot be displayed.
+    """Return ``text``; raise InvalidError for characters that cannot be displayed.
 
     ``label`` names the field. ``multiline`` allows tabs and line ends.
     """

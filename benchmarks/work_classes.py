@@ -113,7 +113,7 @@ SYNONYMS: Final[Mapping[str, str]] = {
 
 
 def find_work_class(name: str) -> WorkClass:
-    """Raise ValueError with all slugs for another name."""
+    """Return the class of this slug or title, or raise ValueError with all slugs."""
     folded_name = normalize_whitespace(name).casefold()
     for work_class in WORK_CLASSES.values():
         if folded_name in (work_class.slug, work_class.title.casefold()):

@@ -325,7 +325,7 @@ def _process_ticks(root: str) -> Dict[Tuple[int, str], int]:
 def load_warnings(before: SystemLoad, now: SystemLoad) -> List[str]:
     """Return reasons not to measure now, from two readings while the agent is idle.
 
-    The load average still includes the previous run.
+    The load average is not used, because it still includes the previous run.
     """
     reasons = []
     shares = cpu_shares(before, now)

@@ -1,7 +1,7 @@
 """Reproducible wheels (PyPA, "Binary distribution format"), without setuptools.
 
-The agent's wheel contains the agent's file: all packages have the same SHA-256, and
-site-packages get no module `agents`.
+The wheel of the agent contains the agent's file, so that its SHA-256 is the same in
+all packages, and site-packages get no module `agents`.
 """
 
 import base64

@@ -140,7 +140,7 @@ def trust_guest(
     margin: float = 0.02,
     clock_phrase: Sentence = GUEST_CLOCK_PHRASE,
 ) -> TimeTrust:
-    """See docs/method.md, Whose clock."""
+    """Return the trust in the guest's clock. See docs/method.md, Whose clock."""
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")
     faults = _faults(clock, external, margin)
@@ -269,7 +269,7 @@ def run_trust(
     duration_s: float = 0.0,
     margin: float = 0.02,
 ) -> TimeTrust | None:
-    """Return None if the run's clock is not reported."""
+    """Return the trust in the time of a run; None if its clock is not reported."""
     report = read_clock_report(facts)
     clock_phrase = GUEST_CLOCK_PHRASE if is_virtual else MACHINE_CLOCK_PHRASE
     if report is None:

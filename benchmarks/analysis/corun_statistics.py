@@ -214,7 +214,10 @@ def _positive(name: str, value: float) -> float:
 
 
 def consolidation(coruns_by_k: Mapping[int, CoRunTable]) -> Consolidation:
-    """Raise ValueError without co-runs, or if one of k VMs does not have k slots."""
+    """Return the curve over the number of VMs, and its knee.
+
+    Raise ValueError without co-runs, or if a co-run of k VMs does not have k slots.
+    """
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")
     single = coruns_by_k.get(1)

@@ -45,9 +45,9 @@ class Shape:
 
     Bimodal runs have two ``modes``, lower first. ``close_modes`` differ by less than
     the band and count as one mode. ``mean_shifts`` has the relative shift of the mean
-    by each finding: ``periodic``, ``drift``, ``first_run``. ``drift`` is relative to a
-    session, negative if it falls; ``first_run`` is the relative distance of the first
-    runs from the others.
+    by each finding: ``periodic``, ``drift``, ``first_run``. ``drift`` is the relative
+    change over a session, negative if it falls; ``first_run`` is the relative distance
+    of the first runs from the others.
     """
 
     n: int

@@ -192,7 +192,10 @@ def mean_energy_ratio(
 
 
 def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
-    """Return 0 for one meter. Raise ValueError if an accuracy is unknown."""
+    """Return the variance that two meters add to a log ratio; 0 if they are the same.
+
+    Raise ValueError if an accuracy is unknown.
+    """
     first, second = meters
     if first.name == second.name:
         return 0.0

@@ -79,6 +79,7 @@ class InterleavedSessions:
     def without_first_blocks(
         self, is_excluded: NDArray[np.bool_]
     ) -> InterleavedSessions:
+        """Return statistics without the first block of the selected sessions."""
         blocks = self.blocks
         is_first = np.diff(blocks.place, prepend=-1) > 0
         kept = ~(is_first & is_excluded[blocks.place])
@@ -163,7 +164,7 @@ def _numbered(code: Indices) -> Indices:
 
 
 def _ranks(place: Indices, start: Floats, first: Indices) -> Floats:
-    """Rank from 0; runs with equal starts share their mean rank."""
+    """Rank within sessions from 0; runs with equal starts share their mean rank."""
     position = np.arange(place.size) - first[place]
     is_new = np.ones(place.size, dtype=bool)
     is_new[1:] = (np.diff(place) != 0) | (np.diff(start) != 0)
@@ -223,7 +224,7 @@ def _block_numbers(
 def _median_pauses(
     place: Indices, step: Floats, is_change: NDArray[np.bool_], count: int
 ) -> Floats:
-    """Return infinity without a pause above 0 between the sides."""
+    """Return the median pause above 0 between the sides, infinity without one."""
     counted = np.flatnonzero(is_change & (step > 0))
     counted = counted[np.lexsort((step[counted], place[counted]))]
     sizes = np.bincount(place[counted], minlength=count)

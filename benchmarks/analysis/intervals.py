@@ -284,7 +284,7 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
-    """Calculate on the log scale; NaN without an interval."""
+    """Calculate 95 % intervals on the log scale; NaN without an interval."""
     g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
@@ -294,7 +294,10 @@ def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return None for a single run, or identical readings of unknown resolution."""
+    """Return Student's interval of the mean.
+
+    Return None for a single run, or for identical readings of unknown resolution.
+    """
     if n < 2:
         return None
     step = resolution or 0.0

@@ -257,7 +257,7 @@ def pool_models(
 
 
 def deviation_within(groups: Iterable[Sequence[float]]) -> float:
-    """Return 0 for one pair per model."""
+    """Return the pooled standard deviation within models; 0 for one pair per model."""
     sizes = [group for group in groups if len(group) > 1]
     freedom = sum(len(group) - 1 for group in sizes)
     squares = fsum((len(group) - 1) * variance(group) for group in sizes)

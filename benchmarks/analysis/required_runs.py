@@ -105,7 +105,10 @@ def runs_for_mean(cell: RunStatistics, half_width: ArrayLike) -> NDArray[np.int6
 def sessions_for_width(
     between_sd: Floats, is_shared: NDArray[np.bool_], log_half_width: Floats
 ) -> NDArray[np.int64]:
-    """Return 0 if `MAX_SESSIONS` are not enough or the spread is unknown."""
+    """Return how many sessions narrow the interval to ``log_half_width``.
+
+    Return 0 if `MAX_SESSIONS` are not enough or the spread is unknown.
+    """
     counts = np.arange(REPEATED_SESSIONS, MAX_SESSIONS + 1)
     shared_widths = t_quantiles_of_runs(counts, 0.975) / np.sqrt(counts)
     separate_widths = t_quantiles(np.asarray(2.0 * counts - 2), 0.975) * np.sqrt(

@@ -65,6 +65,7 @@ class RunVectors:
         return np.concatenate([[0], np.cumsum(is_new)])
 
     def without_outliers(self, rows: NDArray[np.bool_]) -> RunVectors:
+        """Return the runs without the outliers of ``rows``."""
         is_selected = rows[self.row]
         kept = np.ones(self.row.size, dtype=np.bool_)
         kept[is_selected] = ~self.take(is_selected).is_outlier

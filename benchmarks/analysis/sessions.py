@@ -485,7 +485,7 @@ class SessionStatistics:
 def with_pooled_rho(
     own: SessionStatistics, other: SessionStatistics, size: int
 ) -> tuple[SessionStatistics, SessionStatistics]:
-    """See docs/method.md, Dependent runs."""
+    """Pool ``rho`` by cell over both sides. See docs/method.md, Dependent runs."""
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(
         (5, size)

@@ -165,7 +165,7 @@ def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
 
 @transaction.atomic
 def remove_comment(*, comment: Comment, author: Author) -> Comment:
-    """Keep the row; raise InvalidError if not allowed."""
+    """Remove the text but keep the row; raise InvalidError if not allowed."""
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if not author.may_remove(locked):
         raise InvalidError(

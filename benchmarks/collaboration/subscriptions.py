@@ -193,7 +193,7 @@ def person_id_from_code(code: str) -> int | None:
 
 
 def issue_feed_token(person: User) -> str:
-    """Revoke earlier secrets; the new one is shown once."""
+    """Return a new secret, shown once; revoke earlier secrets."""
     revoke_feed_tokens(person)
     prefix, secret = new_prefix(), new_secret()
     FeedToken.objects.create(person=person, prefix=prefix, digest=secret_digest(secret))

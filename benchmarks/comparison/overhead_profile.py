@@ -48,8 +48,8 @@ class SpectrumBand:
 class ComponentMean:
     """Mean performance of a system in one component, relative to the baseline's.
 
-    There is no 95 % interval for one case, or with a single run. ``unpaired_count``
-    cases have a stale baseline or one from another session.
+    There is no 95 % interval for one case, or if a case has a single run.
+    ``unpaired_count`` cases have a stale baseline or one from another session.
     """
 
     component: str

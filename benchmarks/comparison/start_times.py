@@ -120,6 +120,7 @@ def start_groups(viewer: Viewer) -> list[StartGroup]:
 
 
 def reference_rows(group: StartGroup, reference: System) -> dict[int, ComparisonRow]:
+    """Compare a group's systems with a reference, by cell ID."""
     systems = [sample.system for sample in group.samples]
     rows = comparison_rows(
         group.study,

@@ -143,7 +143,10 @@ class TrendSeries:
     def version_ratio(
         self, version: str, *, reference_version: str, confidence: float
     ) -> tuple[float, float, float]:
-        """The ends are NaN if a version was not measured on three days."""
+        """Return the ratio of two versions and the ends of its interval.
+
+        The ends are NaN if a version was not measured on three days.
+        """
         statistics = []
         for name in (version, reference_version):
             means = np.array(

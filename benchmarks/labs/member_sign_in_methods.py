@@ -250,7 +250,7 @@ def recovery_codes_left(person: User) -> int | None:
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Return the number of factors except recovery codes.
+    """Remove all factors; return their number, without the recovery codes.
 
     The caller must have verified the person's identity.
     """

@@ -80,8 +80,9 @@ class Quota:
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
-    """Raise RateLimitError above a limit. Except for stored bytes, the first upload of
-    a time window is always accepted.
+    """Count uploads of ``size`` bytes; raise RateLimitError above a limit.
+
+    Except for stored bytes, the first upload of a time window is always accepted.
     """
     most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(

@@ -140,7 +140,7 @@ def cached_token(secret: str) -> Token | None:
 
 @rls.deny_all()
 def revalidate(token: Token) -> Token:
-    """Raise UnauthenticatedError if the token may not upload."""
+    """Return a token's current row; raise UnauthenticatedError if it may not upload."""
     now = _find(token.prefix)
     is_same = now is not None and now.digest == token.digest
     if now is None or not (is_same and now.is_valid() and now.can_upload):
@@ -179,7 +179,10 @@ def issue_agent_token(
     scopes: frozenset[str],
     expires_at: datetime | None,
 ) -> tuple[Token, str]:
-    """Raise InvalidError without a scope, or for the name of a person's agent."""
+    """Issue a token with an audit entry.
+
+    Raise InvalidError without a scope, or for the name of a person's agent.
+    """
     if not scopes & set(TOKEN_SCOPES):
         raise InvalidError(
             "token_rejected",

@@ -114,7 +114,7 @@ def count_expired() -> dict[str, int]:
 
 
 def clean_up() -> dict[str, int]:
-    """Return numbers of rows by the label of the rule."""
+    """Delete expired rows; return their number by the label of the rule."""
     deleted = {}
     for rule in RETENTION_RULES:
         rows = rule.rows()

@@ -240,7 +240,7 @@ def _reject_constant(name: str) -> None:
 
 
 def json_number(value: object, label: str) -> float:
-    """Raise ParseError for another value."""
+    """Return a number, or raise ParseError for another value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError("{what} is not a number in this output.", what=label)
     try:

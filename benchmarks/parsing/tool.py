@@ -581,7 +581,7 @@ class Tool:
         )
 
     def work_class_of(self, metric: str, parameters: Mapping[str, str]) -> str:
-        """Return "" for a case without a work class."""
+        """Return the slug of a case's work class, or "" if it has none."""
         sources = (metric, *self.implied_metrics.get(metric, ()))
         works = (
             self.primary_metrics.get(name, NO_WORK_CLASS).work_class_for(parameters)
@@ -621,8 +621,10 @@ def normalize_name(name: str) -> str:
 
 
 def check_value(metric: Metric, value: float, unit: str) -> float:
-    """Raise InvalidError for NaN, infinite, negative, too small and too large values,
-    and for zero unless the metric allows it.
+    """Return ``value`` in the metric's unit.
+
+    Raise InvalidError for NaN, infinite, negative, too small and too large values, and
+    for zero unless the metric allows it.
     """
     if isinstance(value, bool):
         raise _refusal(metric, value, Sentence("it is not a number"))

@@ -138,7 +138,7 @@ class CellFact:
 
     @property
     def variance(self) -> float | None:
-        """None for one run, or if the variance is not finite."""
+        """The variance of the run means; None for one run or if it is not finite."""
         relative = self.relative_variance
         if relative is None:
             return 0.0 if len(self.run_means) > 1 and not any(self.run_means) else None

@@ -62,7 +62,10 @@ class RunPower:
 def cell_energies(
     study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return energies by cell id. ``reference`` replaces the baselines."""
+    """Return energies per unit of work by cell id.
+
+    ``reference`` replaces the baselines.
+    """
     baselines = _find_baselines(study, reference)
     power = _run_powers(study)
     cell_ids = {

@@ -104,7 +104,10 @@ def request_chart_file(
 def _queue_if_needed(
     request: Report | ChartFile, kind: JobKind, is_new: bool, study: Study | None
 ) -> bool:
-    """Return whether it was queued. If so, delete the oldest surplus requests."""
+    """Queue a new or failed request; return whether it was queued.
+
+    If so, delete the oldest surplus requests.
+    """
     is_to_make = is_new or request.stage == Stage.FAILED
     request.requested_at = timezone.now()
     if is_to_make:

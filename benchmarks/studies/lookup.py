@@ -133,7 +133,7 @@ def list_studies(viewer: Viewer) -> QuerySet[Study]:
 
 
 def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
-    """Prefer the viewer's labs.
+    """Return the study "slug" or "lab/slug", preferring the viewer's labs.
 
     Raises NotFoundError without a visible study, MalformedError for several.
     """

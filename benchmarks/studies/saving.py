@@ -44,7 +44,7 @@ ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 
 @transaction.atomic
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
-    """Return whether the study was created.
+    """Return the study, and whether it was created.
 
     Raise ConflictError if a stored study differs from ``fields``, and RateLimitError
     above the lab's daily limit.

@@ -22,7 +22,7 @@ from benchmarks.text_validation import normalize_whitespace
 def register_host(
     *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
 ) -> tuple[Host, bool]:
-    """Return whether the machine was created.
+    """Return the machine, and whether it was created.
 
     Raises ConflictError if a stored machine differs.
     """

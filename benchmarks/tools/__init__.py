@@ -39,7 +39,7 @@ __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
 
 def register(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Raise ValueError if two tools share a name."""
+    """Map each name to its tool; raise ValueError if two tools share one."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
         for name in map(normalize_name, tool.names):

@@ -268,7 +268,7 @@ def read_member(
     locale: str,
     custom_tools: Mapping[str, DeclaredTool],
 ) -> tuple[run_extraction.ExtractedRun, ...]:
-    """Each run has its own problem.
+    """Return the runs in a file, each with its own problem, if any.
 
     Raises BenchmarksError if the file cannot be read at all.
     """

@@ -267,7 +267,10 @@ def process_runs(
 
 
 def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
-    """Lock the tools of the uploads until the transaction ends."""
+    """Return the custom tools of the uploads' labs.
+
+    The tools of the uploads are locked until the transaction ends.
+    """
     names = {run.tool for run in uploads if is_custom(run.tool)}
     if not names:
         return {}

@@ -1,8 +1,8 @@
 """Escaping of text for LaTeX and BibTeX. PURE.
 
 Characters outside pdfLaTeX's T1 fonts become commands such as
-``\virtlabchar{1488}{05D0}``, which prints the character in XeLaTeX and LuaLaTeX and its
-code in pdfLaTeX.
+``\\virtlabchar{1488}{05D0}``, which prints the character in XeLaTeX and LuaLaTeX and
+its code in pdfLaTeX.
 """
 
 import unicodedata

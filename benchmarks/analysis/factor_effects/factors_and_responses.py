@@ -176,7 +176,11 @@ def log_responses(observations: Sequence[Observation]) -> Floats:
 
 
 def pool_scatter(observations: Sequence[Observation]) -> PooledScatter | None:
-    """Return None below `MIN_ERROR_DF` degrees of freedom, or for mere rounding."""
+    """Pool the scatter of repeated runs over all cells and their baselines.
+
+    Return None below `MIN_ERROR_DF` degrees of freedom, or if the scatter is only
+    rounding.
+    """
     sides = [observation.scatter for observation in observations]
     sides += _baselines(observations).values()
     df = sum(side.n - 1 for side in sides)

@@ -367,7 +367,7 @@ class GridRows:
 
 @formatting.cached_number_format()
 def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
-    """Return the rows of a table; by default the first ones of a large table."""
+    """Return the rows; without ``includes_all``, the first ones of a large table."""
     selection, table = page.form.selection, page.table
     shows_n = table.run_count is None
     sent_groups, omitted_count = list(table.groups), 0
