@@ -18,7 +18,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def read_given_file(name: str, advice: str = "") -> bytes:
-    """Return the content of a file; refuse devices and pipes."""
+    """Return the content of a file; refuse devices and pipes, which may never end."""
     try:
         if os.path.exists(name) and not os.path.isfile(name):
             raise UsageError(("%s is not a file. %s" % (name, advice)).rstrip())

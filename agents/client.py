@@ -180,6 +180,7 @@ class Client:
             yield stored
 
     def import_study(self, content: bytes) -> Document:
+        """Store a study file; it may be compressed with gzip."""
         return self.send_form("study-file/", content, "application/json")
 
     def send_form(self, path: str, body: bytes, content_type: str) -> Document:
@@ -204,6 +205,7 @@ class Client:
         return self._retried(fetch)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
+        """Yield all items of a paginated list."""
         page = self.get(path, **query)
         while True:
             yield from page["results"]
@@ -320,6 +322,8 @@ class Client:
 
 
 class Proxy(NamedTuple):
+    """An HTTP proxy; ``name`` is its URL without the password."""
+
     name: str
     host: str
     port: int

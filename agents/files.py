@@ -100,7 +100,7 @@ _LOCKED_OFFSET = 0x7FFFFFFF  # beyond the end of the file
 def try_lock(file: Any, is_shared: bool = False) -> bool:
     """Lock a file until it is closed; return False if another process has locked it.
 
-    True on systems without file locks.
+    Return True on systems without file locks.
     """
     if os.name == "nt":
         return _try_lock_on_windows(file, is_shared)

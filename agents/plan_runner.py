@@ -173,7 +173,7 @@ def remaining_us(moment_us: int, stamp: ClockStamp, rate: float = 1.0) -> float:
 def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
     """Return the rate of the time server's clock relative to ours.
 
-    1 if the uncertainty of the stamps explains the difference.
+    Return 1 if the uncertainty of the stamps explains the difference.
     """
     own_us = last.local_monotonic_us - first.local_monotonic_us
     server_us = last.server_monotonic_us - first.server_monotonic_us
@@ -207,7 +207,7 @@ def program_window(
 ) -> Optional[Window]:
     """Convert start and duration of a program to the time server's clock.
 
-    None unless ``clock`` has the stamps before and after the program.
+    Return None unless ``clock`` has the stamps before and after the program.
     """
     if "start" not in clock or "end" not in clock:
         return None
@@ -352,7 +352,7 @@ def run_part(
 ) -> PendingReport:
     """Run a slot's part of a step; return the report about it.
 
-    AttemptCancelledError if the server cancels the start.
+    Raise AttemptCancelledError if the server cancels the start.
     """
     try:
         step = part_step(part, slot)

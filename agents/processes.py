@@ -78,8 +78,8 @@ def run_program(
 ) -> CompletedProgram:
     """Run a program; ``most_bytes`` limits stdout and stderr separately.
 
-    OSError if it does not start; TimeoutExpired or OutputTooLargeError after killing
-    it.
+    Raise OSError if it does not start, and TimeoutExpired or OutputTooLargeError after
+    killing it.
     """
     ends_at = time.monotonic() + timeout_s
     program = subprocess.Popen(

@@ -1,6 +1,7 @@
 """Verification of minisign signatures: Ed25519 (RFC 8032, section 5.1.7) over BLAKE2b.
 
-Without secrets, it need not run in constant time (docs/decisions/agent-signatures.md).
+This module holds no secret, so it need not run in constant time
+(docs/decisions/agent-signatures.md).
 """
 
 import base64

@@ -80,6 +80,7 @@ class Spool:
         return os.path.join(self.folder, key + ".json")
 
     def waiting(self) -> List[str]:
+        """Return all keys, oldest first."""
         files = sorted(_files(self.folder))
         return [name[:-5] for _, name, _ in files if _WAITING.fullmatch(name)]
 
@@ -106,7 +107,7 @@ class Spool:
         return [(name[:-5], size) for _, name, size in sorted(files)], number
 
     def read(self, key: str) -> bytes:
-        """Return a document; FileNotFoundError if another process has sent it."""
+        """Return a document, or raise FileNotFoundError if another process sent it."""
         with open(self.path(key), "rb") as file:
             return file.read()
 

@@ -144,6 +144,7 @@ class SpoolDelivery:
         remaining += [(key, MAX_BATCH_BYTES) for key in names[:0:-1]]
 
     def _send_many(self, keys: List[str]) -> bool:
+        """Return False if the server refused the runs."""
         bodies = [(key, self._body(key)) for key in keys]
         lines = [body for _, body in bodies if body is not None]
         keys = [key for key, body in bodies if body is not None]
@@ -262,6 +263,7 @@ def send_and_report(
 
 
 def count_phrase(number: int, noun: str, singular: str, plural: str) -> str:
+    """Return "1 run is" or "2 runs are"."""
     if number == 1:
         return "1 %s %s" % (noun, singular)
     return "%d %ss %s" % (number, noun, plural)

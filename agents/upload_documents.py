@@ -70,8 +70,8 @@ def system_description(
 ) -> Dict[str, Any]:
     """Describe the system under test from detected facts and given properties.
 
-    UsageError if the hypervisor is uncertain. Memory is not detected, because each
-    kernel reports a different figure.
+    Raise UsageError if the hypervisor is uncertain. Memory is not detected, because
+    each kernel reports a different figure.
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")

@@ -227,6 +227,7 @@ def installed_bytes() -> Optional[int]:
 
 
 def cpu_times() -> Optional[List[int]]:
+    """Return user, nice, system and idle time in units of 100 ns."""
     ctypes = importlib.import_module("ctypes")
     times = [ctypes.c_ulonglong() for _ in range(3)]
     is_known = _call_kernel32("GetSystemTimes", *map(ctypes.byref, times))

@@ -23,8 +23,8 @@ _hashing = Lock()
 class BoundedHasher(PBKDF2PasswordHasher):
     """A hasher with limited concurrency, because a hash takes 0.5 s of CPU time.
 
-    BusyError if too many are pending. A network and an account have one place each, and
-    known browsers a reserved one.
+    Raises BusyError if too many are pending. A network and an account have one place
+    each, and known browsers a reserved one.
     """
 
     def encode(self, password: Any, salt: Any, iterations: Any = None) -> str:

@@ -49,6 +49,8 @@ while True:
 
 @dataclass(frozen=True)
 class MemoryGrowth:
+    """Memory of a process group in MiB, after the first minutes and at the end."""
+
     group: str
     settled: float
     at_end: float
@@ -78,6 +80,7 @@ def memory_growth(readings: Sequence[Mapping[str, float]]) -> list[MemoryGrowth]
 
 
 def memory_by_group(processes: Iterable[psutil.Process]) -> dict[str, float]:
+    """Return the memory of each process group in MiB."""
     groups: dict[str, float] = defaultdict(float)
     for process in processes:
         try:

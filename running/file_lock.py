@@ -30,7 +30,7 @@ class FileLock:
     def acquire(self, *, timeout_s: float, pause: Callable[[], None], what: str) -> int:
         """Wait for the previous holder, then lock; return the descriptor.
 
-        StartError after the timeout.
+        Raise StartError after the timeout.
         """
         deadline = time.monotonic() + timeout_s
         while not self.try_acquire():

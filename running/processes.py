@@ -182,7 +182,7 @@ def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None
 def copy_and_truncate(log: Path) -> None:
     """Copy a large log, which programs append to, and empty it.
 
-    Lines in between are lost.
+    Lines written in between are lost.
     """
     rotate_log(log, _copy_and_empty)
 

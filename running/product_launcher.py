@@ -54,7 +54,7 @@ class Product:
     def wait_until_ready(self) -> str:
         """Return the output up to readiness.
 
-        AssertionError with the output if the product ends before.
+        Raise AssertionError with the output if the product ends before.
         """
         output = self.process.stdout
         assert output

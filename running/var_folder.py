@@ -88,7 +88,7 @@ def _fits_socket(folder: Path) -> bool:
 def make_private_folder(folder: Path, account: OsAccount | None) -> None:
     """Create a folder that only its owner (by default the current user) can enter.
 
-    StartError if another user owns it.
+    Raise StartError if another user owns it.
     """
     owner = account.uid if account else os.geteuid()
     with suppress(FileExistsError):

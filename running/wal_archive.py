@@ -55,8 +55,8 @@ def base_backup(folder: VarFolder, archive: Path) -> Path:
 def recover(folder: VarFolder, archive: Path, until: datetime | None) -> Path:
     """Recover a new folder to a point in time; return the base backup used.
 
-    StartError if the folder has data, no base backup is old enough, or the log ends too
-    early.
+    Raise StartError if the folder has data, no base backup is old enough, or the log
+    ends too early.
     """
     folder.prepare()
     lock = folder.lock()

@@ -176,7 +176,7 @@ class Testbed:
     def _plan_arguments(self, boot: ScheduledBoot) -> dict[str, list[str]]:
         """Create a plan for a co-run of the QEMU system that was measured alone.
 
-        Return the agent's arguments by slot; TestbedError if no run was stored.
+        Return the agent's arguments by slot; raise TestbedError if no run was stored.
         """
         slots = boot.systems
         note = system_note(TestSystem(name="qemu"))

@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def signing_key(token: str) -> Tuple[str, bytes]:
+    """Return a token's prefix and its signing key."""
     brand, _, rest = token.partition("_")
     prefix, _, secret = rest.partition("_")
     if brand != "vl" or not prefix or not secret:

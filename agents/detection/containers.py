@@ -180,7 +180,7 @@ def _by_root_folder(evidence: Evidence) -> List[DetectedLayer]:
 def _by_namespaces(evidence: Evidence) -> List[DetectedLayer]:
     """Return a container if two namespaces, or the one of users, are not the first.
 
-    A service with ProtectHostname has only another UTS namespace.
+    A systemd service with ProtectHostname has only another UTS namespace.
     """
     others = other_namespaces(evidence)
     if "user" not in others and len(others) < 2:

@@ -108,7 +108,7 @@ _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 class Detection(NamedTuple):
     """Layers from outer to inner; evidence and contradictions are sentences.
 
-    Without layers the machine is native; `UNKNOWN` if uncertain.
+    Without layers the machine is native; `UNKNOWN` is the layer if this is uncertain.
     """
 
     layers: Tuple[str, ...]

@@ -97,6 +97,7 @@ def _has_glibc(platform: Platform) -> bool:
 
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
+    """Build the probe; return its path and the name of its C library."""
     path = os.path.join(folder, platform.file_name)
     flags = {kernel: ["-Dmain=%s_main" % kernel] for kernel in KERNELS}
     flags["probe"] = []

@@ -134,7 +134,7 @@ class Step(NamedTuple):
 def select_steps(words: str, options: ToolOptions) -> List[Step]:
     """Return a tool's steps, or a selection such as ``sysbench:cpu,memory``.
 
-    UsageError for unknown tools and steps.
+    Raise UsageError for unknown tools and steps.
     """
     tool, colon, names = words.partition(":")
     steps = tool_steps(tool, options)

@@ -230,6 +230,7 @@ def check_tools(tools: Iterable[str]) -> None:
 
 
 def parse_remote(text: str, probe: str, credential: str = "") -> RemoteCommand:
+    """Parse the value of --through."""
     kind, _, target = text.partition(":")
     if kind in _TARGET_PARAMETERS and target:
         return _by_powershell(kind, target, probe, credential)._replace(

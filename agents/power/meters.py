@@ -20,8 +20,8 @@ from agents.timing.clocks import monotonic_us
 
 POWERCAP = "/sys/class/powercap"
 _ZONE = re.compile(r"[\w-]+:\d+(?::\d+)*")
-# No package uses more. A counter may have wrapped twice if its range lasts for less
-# time than has passed since the last reading.
+# No processor package uses more. A counter may have wrapped twice if its range lasts
+# for less time than has passed since the last reading.
 MAX_W = 1000.0
 IPMITOOL = ("ipmitool", "dcmi", "power", "reading")
 IPMITOOL_TIMEOUT_S = 5.0

@@ -269,7 +269,7 @@ class Interval(NamedTuple):
 def offset_of(stamp: ClockStamp) -> Offset:
     """Compare our wall clock with the server's.
 
-    The error's bound: half a round trip plus the resolutions.
+    The bound of the error is half a round trip plus the resolutions.
     """
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us

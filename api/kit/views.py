@@ -143,6 +143,7 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def lab_viewer(self) -> Viewer:
+        """A viewer with the rights of the lab, even if the token may not read."""
         rls.allow_labs(self.lab.pk)
         return Viewer(frozenset({self.lab.pk}))
 

@@ -87,7 +87,7 @@ class ModelEffect:
 def model_effect(
     model: str, natives: Iterable[Reading], guests: Iterable[Reading]
 ) -> ModelEffect | None:
-    """Return None without both sides."""
+    """Return the effect on machines of one model; None without both sides."""
     sides = [_by_specimen(natives), _by_specimen(guests)]
     native, guest = ([reading.log_value for reading in side] for side in sides)
     if not (native and guest):

@@ -125,7 +125,7 @@ def webhooks_of_labs(lab_ids: Collection[int]) -> QuerySet[Webhook]:
 
 
 def find_webhook(lab_ids: Collection[int], pk: int) -> Webhook:
-    """Raises NotFoundError."""
+    """Return a webhook of these labs, or raise NotFoundError."""
     webhook = webhooks_of_labs(lab_ids).filter(pk=pk).first()
     if webhook is None:
         raise NotFoundError(Sentence("webhook"), pk)
@@ -305,7 +305,7 @@ def is_public_address(address: Address) -> bool:
 
 
 def validate_url(url: str) -> SplitResult:
-    """Raise InvalidError if deliveries may not use the URL."""
+    """Return the parts of a URL; raise InvalidError if deliveries may not use it."""
     problem = InvalidError(
         "invalid_webhook",
         "Send a URL such as https://example.org/hook, without a password.",

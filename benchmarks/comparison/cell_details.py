@@ -220,7 +220,10 @@ def cell_samples(cell: Cell | None) -> CellSamples:
 def cell_details(
     viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
 ) -> CellDetails:
-    """Raise NotFoundError for an unknown cell or system."""
+    """Compare a cell with its baseline or with a chosen system.
+
+    Raise NotFoundError for an unknown cell or system.
+    """
     cells = compared_cells(viewer, study=study, filters={"pk": cell_id})
     cell = cells.first()
     if cell is None:

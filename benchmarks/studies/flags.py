@@ -32,7 +32,7 @@ def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
 
 
 def find_flag(viewer: Viewer, flag_id: int) -> Flag:
-    """The flag may be resolved. Raises NotFoundError."""
+    """Return a current or resolved flag, or raise NotFoundError."""
     flags = Flag.objects.visible_to(viewer).select_related("study__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:

@@ -38,7 +38,9 @@ def create_reparse(
     tool: str = "",
     person: User | None = None,
 ) -> Reparse:
-    """Return the study's unfinished reparse of the tool, if one exists. Raises
+    """Create a reparse of all uploads, or those of a study or tool.
+
+    Return the study's unfinished reparse of the tool, if one exists. Raises
     UnknownNameError.
     """
     if study and (

@@ -30,7 +30,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._apply_context(rls.current_context())
 
     def get_autocommit(self) -> bool:
-        # Called at both ends of a request, when the connection may be lost.
+        # Called at both ends of a request, when the connection may be lost. The context
+        # is not applied here.
         super().ensure_connection()
         return bool(self.autocommit)
 

@@ -229,7 +229,10 @@ class BarBox:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Chart; ``height`` is in pixels, ``gap`` a fraction of it."""
+    """Panels below each other, or side by side in ``columns``.
+
+    ``height`` is in pixels. ``gap``, the space between panels, is a fraction of it.
+    """
 
     panels: tuple[Panel, ...]
     height: float
@@ -239,6 +242,7 @@ class Chart:
     has_legend: bool | None = None
     has_outlines: bool = True
     has_names_above: bool = True
+    """Whether a phone shows row labels above their rows."""
     gap: float = 0
     shares_x_axis: bool = False
     columns: int = 1
@@ -277,6 +281,8 @@ class Chart:
 
     @property
     def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
+        """The series of the legend as (index, label) pairs, by group."""
+
         def group_of(series: Points | Bars) -> str:
             return "" if isinstance(series, Bars) else series.group
 

@@ -52,6 +52,8 @@ FOREST_SYMBOLS: Final[dict[ForestKind, str]] = {
 
 @dataclass(frozen=True)
 class ForestRow:
+    """Row of a forest plot; ``weight`` is a fraction of the pool's total weight."""
+
     name: str
     ratio: float
     low: float | None

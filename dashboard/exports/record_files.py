@@ -27,7 +27,7 @@ def record_file(
     key: str,
     records: Iterable[Mapping[str, Any]],
 ) -> HttpResponse:
-    """Return records as a file; Http404 for an unknown format."""
+    """Return records as a file; raise Http404 for an unknown format."""
     if form not in FORMATS:
         raise Http404(_("Unknown file format."))
     text = (

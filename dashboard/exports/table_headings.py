@@ -61,7 +61,7 @@ SLOT = "slot"
 def heading_lines(
     columns: Sequence[Column],
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield the property and headings (text, columns) of header lines with text."""
+    """Yield the property and headings (text, width) of header lines with text."""
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):
         paths = [

@@ -195,6 +195,7 @@ class ComparisonForm:
     selection: ComparisonSelection
     facets: StudyFacets
     baseline: System | None
+    """Selected baseline; None for native."""
     pinned: tuple[System, ...]
     filter_menus: list[FilterMenu]
     display_menus: list[FilterMenu]

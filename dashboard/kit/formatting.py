@@ -82,6 +82,7 @@ def number_format_for_files() -> Iterator[None]:
 
 @contextmanager
 def significant_digits(count: int | None) -> Iterator[None]:
+    """Show ``count`` digits of measured numbers; None lets the interval decide."""
     token = _digits_setting.set(count)
     try:
         yield
@@ -349,6 +350,7 @@ def ratio_shade(value: float) -> str:
 
 
 def shade_steps() -> list[tuple[str, float]]:
+    """Return each shade and the ratio at which it starts, slowest first."""
     slow = [
         (f"slow-{SHADE_COUNT - step}", edge) for step, edge in enumerate(SHADE_LIMITS)
     ]

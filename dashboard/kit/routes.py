@@ -63,8 +63,8 @@ class Route:
     """URL pattern with metadata for navigation and tests.
 
     Tests open ``example_urls`` (with and without content), count queries for
-    ``query_count_urls`` (relative to the study's URL), try IDs of other labs in
-    ``id_queries``, and replace ``{words}`` in URLs by IDs.
+    ``query_count_urls`` (relative to the study's URL unless they start with a slash),
+    try IDs of other labs in ``id_queries``, and replace ``{words}`` in URLs by IDs.
     """
 
     name: str

@@ -116,7 +116,7 @@ def relative_energy_text(ratio: float | None) -> str:
 
 
 def ratio_outcome(energy: SystemEnergy, table: EnergyTable) -> str:
-    """Return whether the energy of the work confirms the printed totals.
+    """Return a word for whether the energy of the work confirms the printed totals.
 
     Both are compared as ratios to the reference system.
     """

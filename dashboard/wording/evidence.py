@@ -241,6 +241,7 @@ def is_predicted(synthesis: Synthesis) -> bool:
 
 
 def range_kind(synthesis: Synthesis) -> str:
+    """Return what `shown_range` is, and of how many machines."""
     pool = synthesis.main_pool
     if provider := _only_provider(synthesis):
         models = models_text(provider.model_count, provider.specimen_count, 1)

@@ -43,7 +43,7 @@ def pair_sentence(
 ) -> str:
     """Return the median speed of the first system relative to the second.
 
-    ``ratios`` are by component. Differences within the margin are equal.
+    ``ratios`` are positive, by component. Differences within the margin are equal.
     """
     parts = [
         _("%(comparison)s in %(component)s")

@@ -120,6 +120,7 @@ METHOD_LINK: Final[Text] = gettext_lazy(
 
 
 def method_section(study: Study, parts: Container[str]) -> ReportSection:
+    """Return the method, including the methods of the sections in ``parts``."""
     margin = study.equivalence_margin_percent / 100
     values = {
         "margin": f"{study.equivalence_margin_percent:g}",

@@ -88,7 +88,7 @@ def result_sections(rows: Sequence[ComparisonRow]) -> Iterator[ReportSection]:
 
 
 def _slots_in_columns(table: ComparisonTable) -> ComparisonTable:
-    """Return the table with a column per system and VM slot, if these fit."""
+    """Return the table with a column per system and VM slot, if they fit."""
     # The last part of a row's key is its slot. Sort VMs before aggregates.
     slots = sorted(
         {str(row.key[-1]) for group in table.groups for row in group.rows},

@@ -377,6 +377,7 @@ def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
+    """Return about 5 ticks, because Plotly would label each bar."""
     rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)

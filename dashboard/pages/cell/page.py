@@ -298,6 +298,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
 
 
 def _native_comparison(ratio: float, difference: str) -> str:
+    """Return the template of a comparison with native; ``difference`` is from 100%."""
     if not HALF <= ratio <= TWICE:
         return _(
             "%(platform)s reaches %(percent)s of native speed in %(tool)s, %(case)s"

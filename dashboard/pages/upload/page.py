@@ -223,7 +223,7 @@ def upload_hosts(lab: Lab) -> tuple[Host, ...]:
 
 
 def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the only host of the study, or of its lab if empty; or ""."""
+    """Return the only host of the study, or of the lab if the study is empty; or ""."""
     measured = [
         host.slug
         for host, choices in systems
