@@ -49,10 +49,10 @@ class Supervisor:
             lock = self.folder.lock()
             try:
                 with self._servers():
-                    web, prepared = self._start_web(listener.fileno())
+                    prepared = self._start_web(listener.fileno())
                     self._prepare()
                     os.close(prepared)
-                    self._start(web)
+                    self._start()
                     self._load_reference()
                     print_line(f"ready: {self.options.url}")
                     seconds = time.monotonic() - self.started
@@ -120,10 +120,10 @@ class Supervisor:
                 f"{child.log}:\n{last_lines(child.log, 15)}"
             )
 
-    def _start_web(self, listener: int) -> tuple[Child, int]:
+    def _start_web(self, listener: int) -> int:
         """Start the web process, which imports its modules and then waits.
 
-        Also return the file descriptor to close when the database is prepared.
+        Return the file descriptor to close when the database is prepared.
         """
         waits_for, prepared = os.pipe()
         program = self._program(
@@ -136,9 +136,9 @@ class Supervisor:
         web = Child(replace(program, environment=environment))
         web.start()
         self.supervision.add(web)
-        return web, prepared
+        return prepared
 
-    def _start(self, web: Child) -> None:
+    def _start(self) -> None:
         """Start the other processes.
 
         The loader can connect at once: its connection waits in the listening socket.
@@ -151,23 +151,23 @@ class Supervisor:
         self.supervision.add(worker, sweeper, *self.servers)
         if self.upload_token.exists() and self.options.loads_reference:
             self.supervision.start_task(self._loader())
-        self._wait_for_health(web)
+        self._wait_for_health()
         # If no study is missing, the loader ends now. Wait for it, because three
         # simultaneous starts would delay readiness.
         self.supervision.run_until(self.supervision.has_no_task, DETACH_CHECK_S)
         worker.start()
         sweeper.start()
 
-    def _wait_for_health(self, web: Child) -> None:
+    def _wait_for_health(self) -> None:
         health = f"{self.options.url}api/v1/health/"
-        restarter = self.supervision.restarters[0]
+        web = self.supervision.restarters[0]
         self.supervision.run_until(
-            lambda: restarter.dies_too_often or is_healthy(health), HEALTH_TIMEOUT_S
+            lambda: web.dies_too_often or is_healthy(health), HEALTH_TIMEOUT_S
         )
         if not is_healthy(health):
             raise StartError(
                 f"{health} does not return 200. The end of "
-                f"{web.program.log}:\n{last_lines(web.log, 15)}"
+                f"{web.program.log}:\n{last_lines(web.program.log, 15)}"
             )
 
     def _loader(self, *arguments: str) -> Child:

@@ -203,8 +203,12 @@ def _redis_clock() -> float:
     return float(seconds + microseconds / 1e6)
 
 
+def disk_usage() -> shutil._ntuple_diskusage:
+    return shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
+
+
 def _disk() -> Iterator[Diagnosis]:
-    disk = shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
+    disk = disk_usage()
     is_scarce = (
         disk.free < MIN_FREE_SPACE_BYTES or disk.free < MIN_FREE_FRACTION * disk.total
     )

@@ -1,18 +1,21 @@
 """The state of the server for its operators: queue, backup, disk, checks."""
 
-import shutil
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 
 from benchmarks.health import Health, check_health
-from benchmarks.maintenance.doctor import Diagnosis, backup_age_days, diagnose
+from benchmarks.maintenance.doctor import (
+    Diagnosis,
+    backup_age_days,
+    diagnose,
+    disk_usage,
+)
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The urgent findings come first in ``problems``."""
+    """Critical findings come first in ``problems``."""
 
     health: Health
     problems: tuple[Diagnosis, ...]
@@ -29,7 +32,7 @@ class ServerStatus:
 
 def server_status() -> ServerStatus:
     findings = diagnose()
-    disk = shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
+    disk = disk_usage()
     age_days = database_bytes = None
     try:
         age_days = backup_age_days()

@@ -1,11 +1,9 @@
 """Gauges that are computed for each scrape, equal in all web processes."""
 
-import shutil
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import redis
-from django.conf import settings
 from django.db import DatabaseError, connection
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -18,7 +16,7 @@ from benchmarks.health import (
     WaitingJobs,
     check_health,
 )
-from benchmarks.maintenance.doctor import backup_age_days
+from benchmarks.maintenance.doctor import backup_age_days, disk_usage
 
 QUEUES: Final = ("interactive", "bulk")
 _DATABASE: Final = """
@@ -155,7 +153,7 @@ def _broker() -> Iterator[GaugeMetricFamily]:
 
 
 def _disk() -> Iterator[GaugeMetricFamily]:
-    usage = shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
+    usage = disk_usage()
     yield _gauge(
         "disk_free_bytes",
         "Free space on the disk with the product's folder.",
