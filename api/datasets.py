@@ -190,21 +190,13 @@ class DataFileView(DataView):
         if file_format not in FILE_FORMATS:
             raise NotFoundError("file format", file_format)
         selection = self.selection
-        if request.method == "HEAD":
-            # The length and digest are unknown until the file is complete.
-            return HttpResponse(content_type=FILE_FORMATS[file_format])
-        with reserved_file():
-            file = write_table(
-                table,
-                file_format,
-                self.viewer,
-                selection,
-                settings.EXPORT_FOLDER,
-                # Only the web server waitress reports that a client disconnected.
-                is_cancelled=request.META.get("waitress.client_disconnected", bool),
-            )
-        return data_file_response(
-            file, f"virtlab-{table}.{file_format}", FILE_FORMATS[file_format]
+        return file_response(
+            request,
+            lambda **options: write_table(
+                table, file_format, self.viewer, selection, **options
+            ),
+            f"virtlab-{table}.{file_format}",
+            FILE_FORMATS[file_format],
         )
 
 
@@ -232,20 +224,24 @@ def _reserved_slot(slots: threading.BoundedSemaphore, verb: str) -> Iterator[Non
         slots.release()
 
 
-@contextmanager
-def reserved_file() -> Iterator[None]:
-    """Limit the files that are written; `data_file_response` must follow."""
+def file_response(
+    request: Request, write: Callable[..., DataFile], name: str, content_type: str
+) -> HttpResponseBase:
+    """Write a file, which the web server sends without occupying a thread."""
+    if request.method == "HEAD":
+        # The length and digest are unknown until the file is complete.
+        return HttpResponse(content_type=content_type)
     with _reserved_slot(_FILE_SLOTS, "writes"):
         _acquire_slot(_DOWNLOAD_SLOTS, "sends")
         try:
-            yield
+            file = write(
+                folder=settings.EXPORT_FOLDER,
+                # Only the web server waitress reports that a client disconnected.
+                is_cancelled=request.META.get("waitress.client_disconnected", bool),
+            )
         except BaseException:
             _DOWNLOAD_SLOTS.release()
             raise
-
-
-def data_file_response(file: DataFile, name: str, content_type: str) -> FileResponse:
-    """Return a response that the web server sends without occupying a thread."""
     digest = base64.b64encode(file.digest).decode()
     response = FileResponse(
         file.file,

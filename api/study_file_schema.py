@@ -21,26 +21,31 @@ RUN: Final = "StudyFileRun"
 
 
 class StudyFileStudyInput(StudyInput):
-    """The properties of a study, without who can see it."""
+    """The properties of a study, except its visibility."""
 
-    visibility = None  # type: ignore[assignment]
-    shared_with = None  # type: ignore[assignment]
+    # None removes a field of the base class.
+    visibility: Any = None
+    shared_with: Any = None
 
 
 class StudyFileRunInput(RunInput):
     """An upload of one execution of a tool: its samples, or the output of the tool."""
 
-    study = None  # type: ignore[assignment]
-    system = SystemInput(  # type: ignore[assignment]  # always described
-        help_text="The system on which the tool ran."
-    )
+    study: Any = None
+    system: Any = SystemInput(help_text="The system on which the tool ran.")
 
 
 class SystemReferenceInput(StrictSerializer):
-    """A system that is compared with another reference than the rest of the study."""
+    """A system with a different reference than the rest of the study."""
 
     system = SystemInput(help_text="The system.")
     reference = SystemInput(help_text="The system that replaces its native baseline.")
+
+
+def _entries(child: StrictSerializer, help_text: str) -> ListOf:
+    return ListOf(
+        required=False, child=child, max_length=MAX_ENTRIES, help_text=help_text
+    )
 
 
 class StudyFileInput(StrictSerializer):
@@ -60,43 +65,20 @@ class StudyFileInput(StrictSerializer):
         required=False,
         child=Text(max_length=500),
         max_length=MAX_LEFT_OUT,
-        help_text="What the study has and the file has not, as sentences.",
+        help_text="Sentences about parts of the study that are not in the file.",
     )
     study = StudyFileStudyInput(help_text="The study.")
     reference_system = SystemInput(
         required=False,
         help_text="The system that replaces a native baseline, if there is one.",
     )
-    system_references = ListOf(
-        required=False,
-        child=SystemReferenceInput(),
-        max_length=MAX_ENTRIES,
-        help_text="Systems with another reference.",
+    system_references = _entries(
+        SystemReferenceInput(), "Systems with another reference."
     )
-    tools = ListOf(
-        required=False,
-        child=CustomToolInput(),
-        max_length=MAX_ENTRIES,
-        help_text="Tools of runs that Virtlab does not include.",
-    )
-    hosts = ListOf(
-        required=False,
-        child=HostInput(),
-        max_length=MAX_ENTRIES,
-        help_text="The machines that systems name.",
-    )
-    power = ListOf(
-        required=False,
-        child=PowerChunkInput(),
-        max_length=MAX_ENTRIES,
-        help_text="Parts of the logs of power meters.",
-    )
-    runs = ListOf(
-        required=False,
-        child=StudyFileRunInput(),
-        max_length=MAX_ENTRIES,
-        help_text="The runs in the order of their upload.",
-    )
+    tools = _entries(CustomToolInput(), "Declarations of the lab's tools.")
+    hosts = _entries(HostInput(), "The machines of the systems.")
+    power = _entries(PowerChunkInput(), "Parts of the logs of power meters.")
+    runs = _entries(StudyFileRunInput(), "The runs in the order of their upload.")
 
 
 def study_file_schema() -> dict[str, Any]:

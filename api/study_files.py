@@ -1,8 +1,5 @@
 """Study files: a whole study in one file, for other installations and programs."""
 
-from typing import Any
-
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -14,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.datasets import data_file_response, reserved_file
+from api.datasets import file_response
 from api.hosts import EXAMPLE_HOST
 from api.kit.body_limits import open_body, read_packed_body
 from api.kit.fields import Choice
@@ -107,19 +104,18 @@ class StudyFileView(UploadView):
     def get(self, request: Request) -> HttpResponseBase:
         study = self.requested_study
         assert study is not None, "the parameter is required"
-        if request.method == "HEAD":
-            return HttpResponse(content_type=MEDIA_TYPE)
-        with reserved_file():
-            file = write_study_file(
+        return file_response(
+            request,
+            lambda **options: write_study_file(
                 study,
                 self.viewer,
-                settings.EXPORT_FOLDER,
                 with_output=self.query.get("raw_output") != OMIT,
                 with_power=self.query.get("power_logs") == INCLUDE,
-                # Only the web server waitress reports that a client disconnected.
-                is_cancelled=request.META.get("waitress.client_disconnected", bool),
-            )
-        return data_file_response(file, f"{study.slug}.json.gz", MEDIA_TYPE)
+                **options,
+            ),
+            f"{study.slug}.json.gz",
+            MEDIA_TYPE,
+        )
 
     @extend_schema(
         summary="Import a study file",
@@ -157,5 +153,4 @@ class StudyFileSchemaView(ApiView):
         responses=OpenApiTypes.OBJECT,
     )
     def get(self, request: Request) -> Response:
-        schema: dict[str, Any] = study_file_schema()
-        return Response(schema)
+        return Response(study_file_schema())

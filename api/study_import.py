@@ -1,4 +1,4 @@
-"""Import of study files: each entry is validated and stored by the one intake."""
+"""Import of study files, whose entries are validated and stored like API requests."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from rest_framework import serializers
 
+from api.kit.composite_fields import validate_document
 from api.kit.errors import (
     MAX_LISTED,
     Problem,
@@ -39,7 +40,7 @@ from benchmarks.uploads.intake import submit_uploads
 from benchmarks.uploads.study_files import ImportedStudy
 
 MAX_UNPACKED_RATIO: Final = 64
-"""The largest size of a file after decompression, in limits of a body."""
+"""Size limit after decompression, as a multiple of `UPLOAD_LIMIT_BYTES`."""
 BATCH: Final = 500
 STORED_LAST: Final = ("runs", "power")
 REQUIRED: Final = ("format", "version", "study")
@@ -124,11 +125,11 @@ def _read_head(entries: Iterable[Entry], problems: _Problems) -> Head:
                 found=str(entry.value),
                 known=str(VERSION),
             )
-        validator: Any = fields[entry.member]
         if entry.member in STORED_LAST and entry.index is not None:
             continue
+        member_field: Any = fields[entry.member]
         with problems.collected(entry):
-            validator = validator if entry.index is None else validator.child
+            validator = member_field if entry.index is None else member_field.child
             value = validator.run_validation(_strictly_parsed(entry))
             head.setdefault(entry.member, []).append((entry, value))
     for name in REQUIRED:
@@ -224,7 +225,7 @@ def _store_batch(
                 uploads.append((entry, read_upload(_upload_of(entry, study.slug))))
             else:
                 document = _strictly_parsed(entry)
-                PowerChunkInput().run_validation(document)
+                validate_document(PowerChunkInput, document)
                 chunks.append((entry, document))
     if problems.by_path:
         return 0, 0
@@ -245,11 +246,10 @@ def _store_batch(
     repeated = len(uploads) - len(new) + sum(receipt.repeated for receipt in receipts)
     for entry, document in chunks:
         with problems.collected(entry):
-            known = PowerChunk.objects.filter(lab=agent.lab, key=document["key"])
-            is_known = known.exists()
-            if not is_known:
+            if PowerChunk.objects.filter(lab=agent.lab, key=document["key"]).exists():
+                repeated += 1
+            else:
                 store_power_chunk(agent=agent, document=document)
-            repeated += is_known
     return len(uploads) + len(chunks) - repeated, repeated
 
 

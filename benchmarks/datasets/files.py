@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -64,16 +64,10 @@ def write_table(
     Raise UnavailableError if ``is_cancelled()`` or the time limit is exceeded, and
     StorageFullError if there is no space.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = LimitedFile(folder, is_cancelled)
-    try:
-        with consistent_snapshot(is_read_only=True):
-            _WRITERS[file_format](
-                TABLES[name], viewer, row_batches(name, viewer, selection), target
-            )
-    except BaseException:
-        target.file.close()
-        raise
+    with limited_file(folder, is_cancelled) as target:
+        _WRITERS[file_format](
+            TABLES[name], viewer, row_batches(name, viewer, selection), target
+        )
     return target.done()
 
 
@@ -111,6 +105,21 @@ class LimitedFile:
         size = self.file.seek(0, os.SEEK_END)
         self.file.seek(0)
         return DataFile(self.file, self.digest.digest(), size)
+
+
+@contextmanager
+def limited_file(
+    folder: Path, is_cancelled: Callable[[], bool]
+) -> Iterator[LimitedFile]:
+    """Yield a temporary file for one state of the database; close it on errors."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = LimitedFile(folder, is_cancelled)
+    try:
+        with consistent_snapshot(is_read_only=True):
+            yield target
+    except BaseException:
+        target.file.close()
+        raise
 
 
 def _write_csv(

@@ -1,11 +1,12 @@
 """Export of a study as a study file (`docs/study-files.md`).
 
-The file has the uploads as they are stored, so that an import repeats them. It depends
-only on the study: the export of an imported file is the same file.
+The file contains the stored uploads, which an import uploads again. It depends only on
+the study: the export of an imported study is the same file.
 """
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -16,8 +17,7 @@ from django.db.models import Max, Min, Q
 
 from benchmarks.custom_tools.declaration import LAB_SEPARATOR, DeclaredMetric
 from benchmarks.custom_tools.lookup import declared_tools
-from benchmarks.database import consistent_snapshot
-from benchmarks.datasets.files import DataFile, LimitedFile
+from benchmarks.datasets.files import DataFile, limited_file
 from benchmarks.models import (
     Case,
     Flag,
@@ -32,7 +32,7 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.parsing.study_file import FORMAT, VERSION
+from benchmarks.parsing.study_file import FORMAT, GZIP_WINDOW, VERSION
 from benchmarks.parsing.tool import STANDARD_DEVIATION, SUMMARIZED_RUNS
 from benchmarks.viewer import Viewer
 
@@ -50,8 +50,6 @@ SYSTEM_FIELDS: Final = (*System.STATED_FIELDS, "options")
 METRIC_REQUIRED: Final = ("name", "unit", "better", "component")
 RAW_FIELDS: Final = ("output", "locale", "part")
 MAX_FAILURE: Final = 300
-# Select the gzip format.
-GZIP: Final = 16 + zlib.MAX_WBITS
 EMPTY: Final[tuple[Any, ...]] = ("", None, {}, [])
 
 Document = dict[str, Any]
@@ -70,19 +68,13 @@ def write_study_file(
 
     Only members of the lab get power logs. Raises the errors of `write_table`.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = LimitedFile(folder, is_cancelled)
-    packer = zlib.compressobj(wbits=GZIP)
-    try:
-        with consistent_snapshot(is_read_only=True):
-            export = _StudyExport(study, viewer, with_output, with_power)
-            for text in _object(export.members()):
-                target.write(packer.compress(text))
-                target.check()
+    packer = zlib.compressobj(wbits=GZIP_WINDOW)
+    with limited_file(folder, is_cancelled) as target:
+        export = _StudyExport(study, viewer, with_output, with_power)
+        for text in _object(export.members()):
+            target.write(packer.compress(text))
+            target.check()
         target.write(packer.flush())
-    except BaseException:
-        target.file.close()
-        raise
     return target.done()
 
 
@@ -259,16 +251,13 @@ def _stated(row: Any, names: Iterable[str]) -> Document:
 
 
 def _tool_slug(name: str) -> str:
-    return name.partition(LAB_SEPARATOR)[2]
+    return name.rpartition(LAB_SEPARATOR)[2]
 
 
 def _metric(metric: DeclaredMetric) -> Document:
-    values = {
-        name: getattr(metric, name) for name in DeclaredMetric.__dataclass_fields__
-    }
     return {
         name: value
-        for name, value in values.items()
+        for name, value in asdict(metric).items()
         if name in METRIC_REQUIRED or value not in (*EMPTY, False)
     }
 
@@ -294,7 +283,7 @@ def _without_output(upload: Document, run: Run, samples: list[Document]) -> Docu
     if run.upload_position > 1:
         key = str(uuid5(NAMESPACE, f"{key} {run.upload_position}"))
     read = {
-        "tool": _tool_slug(run.tool) if LAB_SEPARATOR in run.tool else run.tool,
+        "tool": _tool_slug(run.tool),
         "tool_version": run.tool_version,
         "started_at": run.started_at and run.started_at.isoformat(),
         "facts": run.facts,

@@ -1,4 +1,4 @@
-"""Reading of study files: a study as one JSON object, maybe compressed with gzip.
+"""Reading of study files: a study as one JSON object, optionally gzipped.
 
 The object is read member by member and entry by entry, so that a file with many runs
 needs little memory. `docs/study-files.md` describes the format.
@@ -26,8 +26,8 @@ MEMBERS: Final = (
 MAX_ENTRY_CHARACTERS: Final = 16 * 1024 * 1024
 CHUNK_BYTES: Final = 64 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Select the gzip format.
-_GZIP: Final = 16 + zlib.MAX_WBITS
+# Adding 16 selects the gzip format.
+GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _SPACE: Final = " \t\r\n"
 
 
@@ -51,7 +51,7 @@ def study_file_error(text: str, **values: Any) -> InvalidError:
 
 
 def read_entries(content: bytes, max_bytes: int) -> Iterator[Entry]:
-    """Yield the entries of a file in its order; raise InvalidError where it is wrong.
+    """Yield the entries of a file in its order; raise InvalidError if it is invalid.
 
     ``max_bytes`` limits the size after decompression.
     """
@@ -63,7 +63,7 @@ def _chunks(content: bytes, max_bytes: int) -> Iterator[bytes]:
         for start in range(0, len(content), CHUNK_BYTES):
             yield content[start : start + CHUNK_BYTES]
         return
-    reader, rest, size = zlib.decompressobj(_GZIP), content, 0
+    reader, rest, size = zlib.decompressobj(GZIP_WINDOW), content, 0
     while not reader.eof:
         try:
             chunk = reader.decompress(rest, CHUNK_BYTES)
@@ -113,15 +113,15 @@ class _Scanner:
 
     def entries(self) -> Iterator[Entry]:
         self._expect("{", "Send one JSON object.")
-        seen: set[str] = set()
         if self._peek() == "}":
             self._expect("}")
         else:
-            yield from self._members(seen)
+            yield from self._members()
         if self._peek():
             raise self._error("The file continues after the end of the object.")
 
-    def _members(self, seen: set[str]) -> Iterator[Entry]:
+    def _members(self) -> Iterator[Entry]:
+        seen: set[str] = set()
         while True:
             if self._peek() != '"':
                 raise self._error("A name in double quotes is missing.")
@@ -200,7 +200,7 @@ class _Scanner:
         self.position = position
 
     def _fill(self) -> bool:
-        """Read as much text again as is unread, so that long values stay cheap."""
+        """Double the unread text, so that parsing a long value takes linear time."""
         self.buffer, self.position = self.buffer[self.position :], 0
         if len(self.buffer) > MAX_ENTRY_CHARACTERS:
             raise self._error("An entry is too large.")

@@ -11,7 +11,7 @@ from benchmarks.models import Agent, Study
 
 @dataclass(frozen=True)
 class ImportedStudy:
-    """A study, and what the import stored: ``repeated`` runs were stored before."""
+    """Result of an import; ``repeated`` entries were stored before."""
 
     study: Study
     is_new: bool

@@ -35,7 +35,11 @@ def import_study(request: HttpRequest) -> HttpResponse:
     labs, lab = editable_labs(request)
     if lab is None:
         return render(request, "study_settings/no_lab.html", status=403)
-    context: dict[str, Any] = {"labs": labs, "lab": lab}
+    context: dict[str, Any] = {
+        "title": _("Import a study"),
+        "labs": labs,
+        "lab": lab,
+    }
     if request.method != "POST":
         return render(request, "study_settings/import.html", context)
     file, limit = request.FILES.get("file"), settings.UPLOAD_LIMIT_BYTES

@@ -83,7 +83,13 @@ def new_study(request: HttpRequest) -> HttpResponse:
             else:
                 messages.info(request, _("This study already exists."))
             return redirect("dashboard:study", lab.slug, study.slug)
-    context = {"labs": labs, "lab": lab, "form": form, "licenses": DATA_LICENSES}
+    context = {
+        "title": _("New study"),
+        "labs": labs,
+        "lab": lab,
+        "form": form,
+        "licenses": DATA_LICENSES,
+    }
     return render(request, "study_settings/new.html", context, status=status)
 
 
