@@ -313,11 +313,11 @@ def statistical_gates(
     gates = np.select(limits, [int(gate) for gate in too_few], 0)
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
-    # Negated so that NaN counts as no spread.
     no_deviation = several & (
         _is_deviation_missing(cell) | _is_deviation_missing(baseline)
     )
     several &= ~no_deviation
+    # Negated so that NaN counts as no spread.
     no_spread = several & ~(np.minimum(intervals.baseline_g, intervals.cell_g) > MIN_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
     noisy = several & ~no_interval & (intervals.baseline_g >= NOISY_G)

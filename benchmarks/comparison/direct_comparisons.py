@@ -12,11 +12,12 @@ from benchmarks.comparison.comparison_row import CIRCUMSTANCES
 from benchmarks.comparison.start_times import METRIC_NAMES
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Case, Cell, Effect, Efficiency, Host, Study, System
+from benchmarks.units import UNITS
 from benchmarks.viewer import Viewer
 
 WITHOUT_NATIVE: Final = (Efficiency.State.MISSING, Efficiency.State.NO_SPEED)
-BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "kB", "MB", "GB")
-MEMORY: Final = Q(case__component="memory", case__unit__in=BYTE_UNITS)
+DATA_UNITS: Final = [name for name, unit in UNITS.items() if unit.dimension == "data"]
+MEMORY: Final = Q(case__component="memory", case__unit__in=DATA_UNITS)
 """Results that are amounts of memory, such as that of a VM's process."""
 
 

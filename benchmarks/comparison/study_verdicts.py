@@ -641,28 +641,29 @@ def _read_columns(query: str, parameters: Mapping[str, Any]) -> PairedColumns | 
     higher, meters, unchecked, *statistics = numbers
     half = len(statistics) // 2
     states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
-    cells, baseline = (
-        CellColumns(
-            np.nan_to_num(pks).astype(np.int64),
-            _run_statistics(*numbers[:4]),
-            ranges=known_ranges(_run_statistics(*numbers[:4]), numbers[4], numbers[5]),
-            shifts=numbers[6],
-            outlier_runs=np.nan_to_num(numbers[7]).astype(np.int64),
-            issue_codes=codes,
-        )
-        for pks, numbers, codes in (
-            (ids, statistics[:half], issues[0]),
-            (baseline_ids, statistics[half:], issues[1]),
-        )
-    )
     return PairedColumns(
-        cells,
-        baseline,
+        _cell_columns(ids, statistics[:half], issues[0]),
+        _cell_columns(baseline_ids, statistics[half:], issues[1]),
         case_ids.astype(np.int64),
         higher == 1,
         meters == 1,
         states,
         unchecked == 1,
+    )
+
+
+def _cell_columns(
+    ids: Floats, statistics: Sequence[Floats], issue_codes: Sequence[str]
+) -> CellColumns:
+    n, mean, m2, resolution, minimum, maximum, shifts, outlier_runs = statistics
+    runs = _run_statistics(n, mean, m2, resolution)
+    return CellColumns(
+        np.nan_to_num(ids).astype(np.int64),
+        runs,
+        ranges=known_ranges(runs, minimum, maximum),
+        shifts=shifts,
+        outlier_runs=np.nan_to_num(outlier_runs).astype(np.int64),
+        issue_codes=issue_codes,
     )
 
 

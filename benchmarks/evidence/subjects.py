@@ -156,7 +156,7 @@ def compared_machines(viewer: Viewer) -> list[MachineName]:
     hosts = Host.objects.filter(pk__in=ids).order_by()
     names = hosts.values_list("facts__machine_model", "title", "slug").distinct()
     titles = {
-        slugify(str(model)) if model else slug: str(model or title or slug)
+        slugify(str(model or "")) or slug: str(model or title or slug)
         for model, title, slug in names
     }
     machines = map(MachineName._make, titles.items())

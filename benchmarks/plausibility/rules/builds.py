@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
 from benchmarks.plausibility.study_facts import CellFact, Id, RunFact, StudyFacts
-from benchmarks.sentences import Sentence, join_sentences, pluralized
+from benchmarks.sentences import Sentence, join_sentences
 
 BUILD_FACTS: Final = frozenset(
     {"compiler", "compiler_version", "compiler_flags", "flags", "cflags", "build"}
@@ -34,37 +34,29 @@ def build_differs(study: StudyFacts) -> Iterator[Finding]:
     for cell in study.cells:
         if builds.get(cell.id):
             cases[(cell.host, cell.case, *cell.circumstances)].append(cell)
-    groups: dict[object, list[tuple[CellFact, ...]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[CellFact]] = defaultdict(list)
     for cells in cases.values():
         for name in sorted({name for cell in cells for name in builds[cell.id]}):
             stating = [cell for cell in cells if name in builds[cell.id]]
             texts = {builds[cell.id][name] for cell in stating}
             if len(texts) > 1 and not frozenset.intersection(*texts):
-                groups[cells[0].host, cells[0].tool, name].append(tuple(stating))
-    for key, found in groups.items():
-        host, tool, name = key if isinstance(key, tuple) else ("", "", "")
-        by_text = {
-            ", ".join(sorted(builds[cell.id][name])): cell
-            for cells in found
-            for cell in cells
-        }
+                groups[cells[0].host, cells[0].tool, name] += stating
+    for (host, tool, name), cells in groups.items():
+        by_text = {", ".join(sorted(builds[cell.id][name])): cell for cell in cells}
         written = [
             Sentence("{text} on {system}", text=text, system=cell.system_phrase)
             for text, cell in sorted(by_text.items())[:3]
         ]
         yield cell_finding(
-            pluralized(
-                "The results of {n} benchmark of {tool} on host {host} have another "
-                "{fact}: {builds}. They do not differ by the system alone.",
-                "The results of {n} benchmarks of {tool} on host {host} have another "
-                "{fact}: {builds}. They do not differ by the system alone.",
-                n=len(found),
+            Sentence(
+                "Results of {tool} on host {host} are from different builds ({fact}): "
+                "{builds}. They do not differ by the system alone.",
                 tool=tool,
                 host=host,
                 fact=name.replace("_", " "),
                 builds=join_sentences(written, "; "),
             ),
-            [cell for cells in found for cell in cells],
+            cells,
             builds=sorted(by_text),
         )
 

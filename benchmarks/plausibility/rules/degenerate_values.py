@@ -272,13 +272,12 @@ def zero_reading(study: StudyFacts) -> Iterator[Finding]:
         rows[cell.case].append(cell.mean)
     zeros = []
     for cell in study.cells:
-        is_rate = cell.unit != "%" and cell.better == "higher" and not cell.zero_allowed
-        if failed := _failed_readings(cell, can_be_zero=not is_rate):
+        is_rate = cell.unit != "%" and cell.better == "higher"
+        can_be_zero = cell.zero_allowed or not is_rate
+        if failed := _failed_readings(cell, can_be_zero=can_be_zero):
             yield _failed_runs(cell, failed)
         elif cell.mean == 0 and (
-            cell.is_cpu_utilization
-            or (cell.unit != "%" and cell.better == "higher")
-            or _is_never_zero(cell)
+            cell.is_cpu_utilization or is_rate or _is_never_zero(cell)
         ):
             positive_means = [mean for mean in rows[cell.case] if mean > 0]
             # 0.4 % may be rounded down to 0 elsewhere.

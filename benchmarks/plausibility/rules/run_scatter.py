@@ -48,17 +48,16 @@ def deviation_above_mean(study: StudyFacts) -> Iterator[Finding]:
             columns[(*cell.column_key, *cell.sibling_key)].append(cell)
     for cells in columns.values():
         cell = max(cells, key=lambda cell: (_deviation(cell) or 0.0) / cell.mean)
-        values = cell.run_means or (cell.mean,)
         yield cell_finding(
             Sentence(
-                OWN_RUNS if len(values) > 1 else PUBLISHED,
+                OWN_RUNS if cell.stated_deviation is None else PUBLISHED,
                 name=name_and_more(cell.description, len(cells) - 1),
                 runs=cell.n,
                 mean=cell.mean,
                 unit=cell.unit,
                 deviation=_deviation(cell) or 0.0,
-                low=min(values),
-                high=max(values),
+                low=min(cell.readings),
+                high=max(cell.readings),
             ),
             cells,
             deviations=[_deviation(cell) for cell in cells],

@@ -1,5 +1,6 @@
 """Rules about systems that differ only in their settings."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -116,8 +117,7 @@ def _drifted(
         if min(len(one.run_means), len(other.run_means)) < MIN_RUNS:
             continue
         difference = abs(other.mean / one.mean - 1)
-        errors = [study.noise.mean_error(cell) for cell in (one, other)]
-        error = (errors[0] ** 2 + errors[1] ** 2) ** 0.5
+        error = math.hypot(*map(study.noise.mean_error, (one, other)))
         if difference > max(MIN_DIFFERENCE, CRITICAL_ERRORS * error):
             pairs.append((difference, one, other))
     if not pairs:
@@ -162,20 +162,19 @@ def setting_and_day(study: StudyFacts) -> Iterator[Finding]:
             (one, other)
             for first, second in combinations(columns.values(), 2)
             for one, other in _common_cases(first, second)
-            if _on_other_days(one, other)
+            if _differ_by_option_and_day(one, other)
         ]
         if not pairs:
             continue
         one, other = pairs[0]
         options = _differing([_description(one), _description(other)])
         cells = list({cell.id: cell for pair in pairs for cell in pair}.values())
-        numbers = {cell.system for cell in cells}
         yield cell_finding(
             Sentence(
                 "{n} settings were measured in one session each, on different days: "
                 "for example {one} on {day} and {other} on {other_day} ({options}). "
                 "The effects of the setting and of the day cannot be separated.",
-                n=len(numbers),
+                n=len({cell.system for cell in cells}),
                 one=one.system_phrase,
                 day=_day(one),
                 other=other.system_phrase,
@@ -231,12 +230,11 @@ def _common_cases(
             yield cell, other
 
 
-def _on_other_days(one: CellFact, other: CellFact) -> bool:
-    first, second = sorted((one, other), key=lambda cell: str(cell.first_at))
+def _differ_by_option_and_day(one: CellFact, other: CellFact) -> bool:
     return (
         _description(one) != _description(other)
         and {*one.session_names}.isdisjoint(other.session_names)
-        and _day(first) != _day(second)
+        and _day(one) != _day(other)
     )
 
 
@@ -263,8 +261,7 @@ def size_differs(study: StudyFacts) -> Iterator[Finding]:
     for cell in _settings(study):
         if not cell.is_native:
             cases[(*_place(cell), cell.case, cell.load)].append(cell)
-    groups: dict[object, dict[Id, CellFact]] = defaultdict(dict)
-    sizes: dict[object, tuple[str, int, int]] = {}
+    groups: dict[tuple[str, int, int, object], dict[Id, CellFact]] = defaultdict(dict)
     for cells in cases.values():
         for size in SIZES:
             counts = Counter(getattr(cell, size) for cell in cells)
@@ -274,12 +271,9 @@ def size_differs(study: StudyFacts) -> Iterator[Finding]:
             for cell in cells:
                 other = getattr(cell, size)
                 if other not in (None, usual) and cell.options:
-                    key = (size, *_place(cell), usual, other)
-                    groups[key].setdefault(cell.id, cell)
-                    sizes[key] = (size, usual, other)
-    for found, members in groups.items():
+                    groups[size, usual, other, _place(cell)][cell.id] = cell
+    for (size, usual, other, _), members in groups.items():
         cells = list(members.values())
-        size, usual, other = sizes[found]
         is_memory = size == "memory_bytes"
         yield cell_finding(
             Sentence(

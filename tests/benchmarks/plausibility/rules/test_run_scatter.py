@@ -28,6 +28,14 @@ def test_a_published_deviation_may_not_exceed_its_mean():
     )
 
 
+def test_several_published_means_are_not_runs():
+    pooled = cell(15.0, 17.0, n=10, stated_deviation=17.0, **DISK)
+
+    [finding] = findings("deviation-above-mean", pooled)
+
+    assert "the published mean of 10 runs" in finding.sentence
+
+
 @pytest.mark.parametrize(
     "facts",
     [
