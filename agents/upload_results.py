@@ -3,10 +3,9 @@
 import json
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
-from urllib.parse import quote
 
 from agents import errors
-from agents.client import Client, RefusedError, TemporaryError
+from agents.client import Client, RefusedError, TemporaryError, UnreachableError
 from agents.console import Console
 from agents.local_state import Enrolment, is_measuring
 from agents.spool_delivery import MAX_RESPONSE_BYTES, count_phrase
@@ -44,7 +43,7 @@ class Uploads:
 
         Stops after a time limit, or when a measurement starts.
         """
-        client = Client(enrolment.server, enrolment.token)
+        client = Client(enrolment.server, enrolment.token, retry_for_s=0)
         deadline_s = time.monotonic() + PARSING_TIMEOUT_S
         remaining = list(self.documents)
         try:
@@ -62,18 +61,16 @@ class Uploads:
             pass  # everything was sent; only the result of parsing is unknown
         code = self._conclude(console)
         if any(state.state == READ for state in self.states.values()):
-            self._print_comparison(enrolment, console)
+            self._print_comparison(client, enrolment.server, console)
         return code
 
-    def _print_comparison(self, enrolment: Enrolment, console: Console) -> None:
-        client = Client(enrolment.server, enrolment.token)
+    def _print_comparison(self, client: Client, server: str, console: Console) -> None:
         studies = {document.get("study") for document in self.documents.values()}
         for slug in sorted(map(str, filter(None, studies))):
-            path = "studies/%s/" % quote(slug, safe="")
             try:
-                study = client.send_once("PATCH", path, b"{}")
-                place = (enrolment.server, study["lab"], slug)
-            except (TemporaryError, RefusedError, KeyError):
+                study = client.update_study(slug, {})
+                place = (server, study["lab"], slug)
+            except (UnreachableError, RefusedError, KeyError):
                 continue
             console.message("Comparison: %s/studies/%s/%s/compare/" % place)
 

@@ -14,6 +14,7 @@ from agents.measuring.timed_run import DIE_WITH_PARENT
 from agents.processes import plain_environment
 
 STAGES = ("output", "kernel", "init", "ready")
+_OUTPUT = re.compile("(?s).")
 _KERNEL = re.compile(r"Linux version |Booting Linux |Command line: ")
 _INIT = re.compile(
     r"Run /\S+ as init process|systemd\[1\]|INIT: version|Welcome to |init started"
@@ -24,13 +25,13 @@ _PSS = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
 _STOP_S = 10.0
 
 
-class Console:
-    """A started machine; ``times_s`` has the seconds until it showed a stage."""
+class VirtualMachine:
+    """A started machine; ``times_s`` has the time until its console showed a stage."""
 
     def __init__(self, argv: List[str], until: str) -> None:
-        self.argv, self.text = argv, ""
-        self.lines: List[float] = []
-        patterns = (None, _KERNEL, _INIT, re.compile(until))
+        self.text = ""
+        self.line_times_s: List[float] = []
+        patterns = (_OUTPUT, _KERNEL, _INIT, re.compile(until))
         self._patterns = dict(zip(STAGES, patterns))
         self.times_s: Dict[str, float] = {}
         self.started_s = time.monotonic()
@@ -61,10 +62,9 @@ class Console:
         data = os.read(self.fileno(), 65536)
         now_s = time.monotonic() - self.started_s
         self.text = (self.text + data.decode("utf-8", "replace"))[-_MAX_TEXT:]
-        self.lines += [now_s] * data.count(b"\n")
+        self.line_times_s += [now_s] * data.count(b"\n")
         for stage, pattern in self._patterns.items():
-            shown = pattern.search(self.text) if pattern else data
-            if shown and stage not in self.times_s:
+            if stage not in self.times_s and pattern.search(self.text):
                 self.times_s[stage] = now_s
         return bool(data)
 
@@ -77,7 +77,7 @@ class Console:
             except ProcessLookupError:
                 break
             except subprocess.TimeoutExpired:
-                continue
+                pass
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
@@ -90,16 +90,18 @@ def command_of_machine(words: List[str], number: int) -> List[str]:
     return [word.replace("{n}", str(number)) for word in words]
 
 
-def watch_consoles(consoles: List[Console], seconds: float, until_ready: bool) -> None:
+def watch_consoles(
+    machines: List[VirtualMachine], seconds: float, until_ready: bool
+) -> None:
     """Read consoles for a time or until all machines are ready or have ended."""
-    ends_s, open_consoles = time.monotonic() + seconds, list(consoles)
-    while open_consoles and time.monotonic() < ends_s:
-        if until_ready and all(console.is_ready for console in open_consoles):
+    ends_s, running = time.monotonic() + seconds, list(machines)
+    while running and time.monotonic() < ends_s:
+        if until_ready and all(machine.is_ready for machine in running):
             return
-        shown, _, _ = select.select(open_consoles, [], [], 0.2)
-        for console in shown:
-            if not console.read():
-                open_consoles.remove(console)
+        shown, _, _ = select.select(running, [], [], 0.2)
+        for machine in shown:
+            if not machine.read():
+                running.remove(machine)
 
 
 class Memory(NamedTuple):
@@ -112,8 +114,8 @@ class Memory(NamedTuple):
     monitor_kib: int
 
 
-def monitor_processes(console: Console, text: str) -> List[int]:
-    """Return the processes of the console's session or, if given, with a text."""
+def monitor_processes(machine: VirtualMachine, text: str) -> List[int]:
+    """Return the processes of the machine's session or, if given, with a text."""
     found = []
     for name in filter(str.isdigit, list_names("/proc")):
         if text:
@@ -121,7 +123,7 @@ def monitor_processes(console: Console, text: str) -> List[int]:
             is_found = text in words.replace("\0", " ") and int(name) != os.getpid()
         else:
             stat = (read_text_file("/proc/%s/stat" % name) or "").rpartition(")")[2]
-            is_found = stat.split()[3:4] == [str(console.process.pid)]
+            is_found = stat.split()[3:4] == [str(machine.process.pid)]
         if is_found:
             found.append(int(name))
     return found

@@ -6,9 +6,10 @@ import shutil
 import socket
 import tempfile
 import time
-from typing import Any, Dict, List, NamedTuple, Union
+from typing import Any, Dict, List, NamedTuple
 
-from agents.vm_consoles import Console, watch_consoles
+from agents.errors import AgentError
+from agents.vm_consoles import VirtualMachine, watch_consoles
 
 _CONNECT_S = 20.0
 _POLL_S = 0.05
@@ -60,47 +61,49 @@ class Qmp:
         self._socket.close()
 
 
-def migrate(
-    words: List[str], until: str, limit_s: float, watch_s: float
-) -> Union[Migration, str]:
-    """Start a machine, migrate it when it is ready; return why this failed as text."""
+def migrate(words: List[str], until: str, limit_s: float, watch_s: float) -> Migration:
+    """Start a machine and migrate it when it is ready, or raise AgentError."""
     folder = tempfile.mkdtemp(prefix="virtlab-vm-")
-    consoles: List[Console] = []
+    machines: List[VirtualMachine] = []
     monitors: List[Qmp] = []
     try:
         paths = [os.path.join(folder, name) for name in ("source", "target", "move")]
         monitor = ["-qmp", "unix:%s,server=on,wait=off"]
-        source = Console([*words, monitor[0], monitor[1] % paths[0]], until)
-        consoles.append(source)
-        watch_consoles(consoles, limit_s, until_ready=True)
+        source = VirtualMachine([*words, monitor[0], monitor[1] % paths[0]], until)
+        machines.append(source)
+        watch_consoles(machines, limit_s, until_ready=True)
         if not source.is_ready:
-            return "the machine was not ready:\n  %s" % source.last_lines()
+            last_lines = source.last_lines()
+            raise AgentError("the machine was not ready:\n  %s" % last_lines)
         incoming = ["-incoming", "unix:%s" % paths[2]]
-        target = Console([*words, monitor[0], monitor[1] % paths[1], *incoming], until)
-        consoles.append(target)
+        listening = [*words, monitor[0], monitor[1] % paths[1], *incoming]
+        target = VirtualMachine(listening, until)
+        machines.append(target)
         monitors += [Qmp(paths[0]), Qmp(paths[1])]
-        watch_consoles(consoles, watch_s, until_ready=False)
+        watch_consoles(machines, watch_s, until_ready=False)
         begun_s = time.monotonic()
         monitors[0].ask("migrate", uri="unix:%s" % paths[2])
-        state = _wait(monitors[0], consoles, begun_s + limit_s)
+        state = _wait(monitors[0], machines, begun_s + limit_s)
         if state.get("status") != "completed":
-            return "the migration %s: %s" % (state.get("status"), state)
+            raise AgentError("the migration %s: %s" % (state.get("status"), state))
         watch_consoles([target], watch_s, until_ready=False)
         return _result(state, source, target, begun_s)
     except OSError as error:
-        ends = "\n  ".join(console.last_lines(2) for console in consoles)
-        return "%s\n  %s" % (error, ends)
+        ends = "\n  ".join(machine.last_lines(2) for machine in machines)
+        raise AgentError("%s\n  %s" % (error, ends)) from None
     finally:
         for connection in monitors:
             connection.close()
-        for console in consoles:
-            console.stop()
+        for machine in machines:
+            machine.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait(monitor: Qmp, consoles: List[Console], ends_s: float) -> Dict[str, Any]:
+def _wait(
+    monitor: Qmp, machines: List[VirtualMachine], ends_s: float
+) -> Dict[str, Any]:
     while True:
-        watch_consoles(consoles, _POLL_S, until_ready=False)
+        watch_consoles(machines, _POLL_S, until_ready=False)
         state: Dict[str, Any] = monitor.ask("query-migrate") or {}
         is_over = state.get("status") in ("completed", "failed", "cancelled")
         if is_over or time.monotonic() > ends_s:
@@ -108,10 +111,13 @@ def _wait(monitor: Qmp, consoles: List[Console], ends_s: float) -> Dict[str, Any
 
 
 def _result(
-    state: Dict[str, Any], source: Console, target: Console, begun_s: float
+    state: Dict[str, Any],
+    source: VirtualMachine,
+    target: VirtualMachine,
+    begun_s: float,
 ) -> Migration:
-    before = [source.started_s + at for at in source.lines]
-    after = [target.started_s + at for at in target.lines]
+    before = [source.started_s + at for at in source.line_times_s]
+    after = [target.started_s + at for at in target.line_times_s]
     ready_s = source.started_s + source.times_s["ready"]
     usual = [at for at in before if ready_s <= at <= begun_s]
     around = [at for at in [*before, *after] if at >= (usual or [ready_s])[-1]]

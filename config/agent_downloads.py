@@ -2,6 +2,7 @@
 
 import hashlib
 from functools import cache
+from os.path import splitext
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path
@@ -29,12 +30,12 @@ def download(request: HttpRequest, name: str) -> HttpResponse:
             content_type="application/octet-stream",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
-    stem, dot, ending = name.rpartition(".")
+    stem, ending = splitext(name)
     if stem not in _BUILDERS:
         raise Http404
-    if dot + ending == _CHECKSUM:
+    if ending == _CHECKSUM:
         return _text(build.checksum_line(content_of(stem), stem))
-    if dot + ending == _SIGNATURE:
+    if ending == _SIGNATURE:
         return _text(agent_signatures.signature_file(stem, content_of(stem)))
     raise Http404
 

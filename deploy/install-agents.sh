@@ -5,7 +5,7 @@
 #
 # Each line of machines.txt is an SSH destination that is root, and options of `enroll`, such as:
 #     root@vm-a --host athlon
-# With KEY, packages are only installed if they are signed with this key.
+# With KEY, packages are only installed if they are signed with this key, which the agent of this checkout verifies.
 set -eu
 
 # --install LINE: install on one machine, with FOLDER, SERVER and STUDY from the environment.
@@ -45,9 +45,10 @@ SERVER=${1%/} STUDY=$2 FOLDER=$(mktemp -d)
 export SERVER STUDY FOLDER
 trap 'rm -rf "$FOLDER"' EXIT
 cat >"$FOLDER/token"
-for name in virtlab-agent.pyz virtlab-agent.deb virtlab-agent.rpm; do
+agents=$(dirname "$0")/..
+for name in virtlab-agent.deb virtlab-agent.rpm; do
     curl -fsS -o "$FOLDER/$name" "$SERVER/agent/$name" -o "$FOLDER/$name.minisig" "$SERVER/agent/$name.minisig"
-    [ -z "${KEY:-}" ] || python3 "$FOLDER/virtlab-agent.pyz" verify --key "$KEY" "$FOLDER/$name" >&2
+    [ -z "${KEY:-}" ] || PYTHONPATH=$agents python3 -m agents verify --key "$KEY" "$FOLDER/$name" >&2
 done
 # Eight at a time.
 grep -Ev '^ *(#|$)' "$3" | awk '{ print $0; print NR }' | xargs -d '\n' -n 2 -P 8 sh "$0" --one

@@ -35,6 +35,7 @@ from testbed.virtlab_server import (
     hypervisor_versions,
     machine_name,
     open_server,
+    register_machine,
 )
 
 TITLE: Final = "Start-up, memory and migration of QEMU machines, emulated"
@@ -121,11 +122,7 @@ def _measure(options: argparse.Namespace, server: TestServer) -> int:
     client = Client(server.url, server.token, retry_for_s=30)
     study = {"slug": options.study, "title": TITLE, "note": NOTE}
     client.create_study({**study, "visibility": "public"})
-    try:
-        client.register_host({"slug": machine, "title": "Lab machine"})
-    except RefusedError as refused:
-        if refused.code != "host_exists":
-            raise
+    register_machine(client, machine, {})
     environment = {
         **os.environ,
         "VIRTLAB_AGENT": str(folder / "outside"),

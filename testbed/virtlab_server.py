@@ -217,14 +217,17 @@ def create_study(
         }
     )
     stable = {name: facts[name] for name in facts if name not in TRANSIENT_FACTS}
-    # If the machine was registered before with other facts, these remain.
-    host = {"slug": machine, "title": "Lab machine", "facts": stable}
+    register_machine(client, machine, stable)
+    return layers
+
+
+def register_machine(client: Client, name: str, facts: dict[str, Any]) -> None:
+    """Register a machine; if it exists with other facts, these remain."""
     try:
-        client.register_host(host)
+        client.register_host({"slug": name, "title": "Lab machine", "facts": facts})
     except RefusedError as refused:
         if refused.code != "host_exists":
             raise
-    return layers
 
 
 def hypervisor_versions() -> dict[str, str]:

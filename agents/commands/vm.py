@@ -25,7 +25,7 @@ from typing import Any, List
 from agents import errors
 from agents.argument_parsing import int_between, seconds_between
 from agents.console import Console
-from agents.errors import UsageError
+from agents.errors import AgentError, UsageError
 
 VERSION = "1.0"
 DASH = "-"
@@ -37,34 +37,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until", required=True, metavar="REGEX", help="what a ready machine shows"
     )
-    parser.add_argument(
-        "--count",
-        type=int_between(1),
-        default=1,
-        metavar="N",
-        help="number of machines that start at once (default: 1)",
-    )
-    parser.add_argument(
-        "--repetitions",
-        type=int_between(1),
-        default=1,
-        metavar="N",
-        help="how often (default: 1)",
-    )
-    parser.add_argument(
-        "--limit-s",
-        type=seconds_between(1),
-        default=300,
-        metavar="SECONDS",
-        help="time within which all machines must be ready (default: 300)",
-    )
-    parser.add_argument(
-        "--watch-s",
-        type=seconds_between(0),
-        default=5,
-        metavar="SECONDS",
-        help="how long ready machines are watched (default: 5)",
-    )
+
+    def number(name: str, kind: Any, default: int, metavar: str, text: str) -> None:
+        parser.add_argument(
+            name,
+            type=kind,
+            default=default,
+            metavar=metavar,
+            help="%s (default: %d)" % (text, default),
+        )
+
+    seconds = "SECONDS"
+    number("--count", int_between(1), 1, "N", "number of machines that start at once")
+    number("--repetitions", int_between(1), 1, "N", "how often")
+    within = "time within which all machines must be ready"
+    number("--limit-s", seconds_between(1), 300, seconds, within)
+    watched = "how long ready machines are watched"
+    number("--watch-s", seconds_between(0), 5, seconds, watched)
     parser.add_argument(
         "--monitor",
         default="",
@@ -93,39 +82,41 @@ def run(options: argparse.Namespace) -> int:
         out.print_result("host processors: %d" % (os.cpu_count() or 1))
         out.print_result("ready: %s" % options.until)
         out.print_result("machines: %d" % options.count)
-        problem = measure(options, repetition, out)
-        if problem:
-            out.print_result("failed: %s" % problem.splitlines()[0])
-            out.message(problem)
+        try:
+            measure(options, repetition, out)
+        except AgentError as error:
+            out.print_result("failed: %s" % str(error).splitlines()[0])
+            out.message(str(error))
             return errors.FAILED
         out.print_result("end")
     return errors.DONE
 
 
-def _boot(options: argparse.Namespace, repetition: int, out: Console) -> str:
-    """Print the rows of one start; return why it failed, or ""."""
+def _boot(options: argparse.Namespace, repetition: int, out: Console) -> None:
+    """Start the machines and print their rows, or raise AgentError."""
     from agents import vm_consoles as vm
 
-    consoles: List[vm.Console] = []
+    machines: List[vm.VirtualMachine] = []
     try:
         for number in range(1, options.count + 1):
             words = vm.command_of_machine(options.command, number)
-            consoles.append(vm.Console(words, options.until))
-        vm.watch_consoles(consoles, options.limit_s, until_ready=True)
-        problem = _problem(consoles, options.limit_s)
-        if problem:
-            return problem
-        processes = [_monitor(options, n, c) for n, c in enumerate(consoles, start=1)]
+            machines.append(vm.VirtualMachine(words, options.until))
+        vm.watch_consoles(machines, options.limit_s, until_ready=True)
+        _require_ready(machines, options.limit_s)
+        processes = [
+            vm.monitor_processes(machine, options.monitor.replace("{n}", str(number)))
+            for number, machine in enumerate(machines, start=1)
+        ]
         before = [vm.cpu_time(pids) for pids in processes]
-        vm.watch_consoles(consoles, options.watch_s, until_ready=False)
+        vm.watch_consoles(machines, options.watch_s, until_ready=False)
         after = [vm.cpu_time(pids) for pids in processes]
         memory = [vm.monitor_memory(pids) for pids in processes]
     finally:
-        for console in consoles:
-            console.stop()
-    for number, console in enumerate(consoles, start=1):
+        for machine in machines:
+            machine.stop()
+    for number, machine in enumerate(machines, start=1):
         where = (repetition, number)
-        times = [_number(console.times_s.get(stage)) for stage in vm.STAGES]
+        times = [_number(machine.times_s.get(stage)) for stage in vm.STAGES]
         out.print_result("boot %d %d  %s" % (*where, "  ".join(times)))
         found = memory[number - 1]
         if found:
@@ -133,36 +124,25 @@ def _boot(options: argparse.Namespace, repetition: int, out: Console) -> str:
         share = vm.wait_share(before[number - 1], after[number - 1])
         if share is not None:
             out.print_result("wait %d %d  %.6f" % (*where, share))
-    return ""
 
 
-def _migrate(options: argparse.Namespace, repetition: int, out: Console) -> str:
+def _migrate(options: argparse.Namespace, repetition: int, out: Console) -> None:
     from agents.vm_migration import migrate
 
     result = migrate(options.command, options.until, options.limit_s, options.watch_s)
-    if isinstance(result, str):
-        return result
     fields = (result.downtime_s, result.total_s, result.gap_s, result.usual_gap_s)
     numbers = "  ".join(map(_number, fields))
     out.print_result("migration %d  %s  %d" % (repetition, numbers, result.sent_bytes))
-    return ""
 
 
-def _monitor(options: argparse.Namespace, number: int, console: Any) -> List[int]:
-    from agents.vm_consoles import monitor_processes
-
-    return monitor_processes(console, options.monitor.replace("{n}", str(number)))
-
-
-def _problem(consoles: List[Any], limit_s: float) -> str:
-    for number, console in enumerate(consoles, start=1):
-        if not console.is_ready:
-            what = "ended" if console.has_ended else "was not ready"
-            return "machine %d %s within %.0f s. Its console ends with:\n  %s" % (
-                *(number, what, limit_s),
-                console.last_lines(),
+def _require_ready(machines: List[Any], limit_s: float) -> None:
+    for number, machine in enumerate(machines, start=1):
+        if not machine.is_ready:
+            what = "ended" if machine.has_ended else "was not ready"
+            raise AgentError(
+                "machine %d %s within %.0f s. Its console ends with:\n  %s"
+                % (number, what, limit_s, machine.last_lines())
             )
-    return ""
 
 
 def _number(seconds: Any) -> str:

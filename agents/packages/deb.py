@@ -71,7 +71,7 @@ def _tar(files: Dict[str, PackedFile]) -> bytes:
     folders = contents.parent_folders(files)
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path in sorted({"": False, **folders, **dict.fromkeys(files)}):
+        for path in sorted({"", *folders, *files}):
             entry = tarfile.TarInfo("." + (path or "/"))
             entry.mtime, entry.uname, entry.gname = contents.DATE_S, "root", "root"
             file = files.get(path)

@@ -113,11 +113,10 @@ def _package_entries(size: int) -> Entries:
 
 
 def _script_entries() -> Entries:
-    after_removal = contents.RELOAD
     scripts = {
         1024: contents.CREATE_USER + contents.RESTART,  # after installation
         1025: _IF_LAST % contents.STOP,  # before removal
-        1026: after_removal,
+        1026: contents.RELOAD,  # after removal
     }
     entries: Entries = {tag: (TEXT, script) for tag, script in scripts.items()}
     entries.update(dict.fromkeys((1086, 1087, 1088), (TEXT, _SHELL)))
