@@ -80,10 +80,11 @@ def test_placeholders_may_be_reordered_and_singulars_omit_the_number():
     catalog = Catalog("de")
     catalog.add("{n:g} of {most} runs", "{most} Läufe, davon {n:g}")
     catalog.add(("%(n)s run", "%(n)s runs"), ("ein Lauf", "%(n)s Läufe"))
+    catalog.add(("{one} is", "{n} are"), ("{one} ist", "{n} sind"))
     catalog.add("not yet translated", "")
 
     assert list(catalog_problems(catalog)) == []
-    assert completeness(catalog) == pytest.approx(2 / 3)
+    assert completeness(catalog) == pytest.approx(3 / 4)
 
 
 def test_compiled_catalogs_omit_untranslated_messages():

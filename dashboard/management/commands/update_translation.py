@@ -122,11 +122,12 @@ def catalog_problems(catalog: Catalog) -> Iterator[str]:
         ):
             yield f"{originals[0]!r}: needs all {catalog.num_plurals} plural forms"
         wanted = _placeholders(originals[-1])
+        allowed = wanted | _placeholders(originals[0])
         for number, string in enumerate(strings):
             found = _placeholders(string)
             # A singular may omit the number.
             is_singular = len(strings) > 1 and number == 0
-            if not (found <= wanted if is_singular else found == wanted):
+            if not (found <= allowed if is_singular else found == wanted):
                 yield f"{originals[-1]!r}: placeholders or tags differ: {string!r}"
             if _percent_signs(string) != _percent_signs(originals[-1]):
                 yield f"{originals[-1]!r}: % must be written the same way: {string!r}"
