@@ -14,6 +14,9 @@ from api.uploads import RunInput
 from benchmarks.parsing.study_file import FORMAT, VERSION
 
 MAX_ENTRIES: Final = 1_000_000
+# These are in memory together; runs and power logs are stored in batches.
+MAX_MACHINES: Final = 10_000
+MAX_TOOLS: Final = 1_000
 MAX_LEFT_OUT: Final = 20
 REFERENCE: Final = "#/components/schemas/"
 ROOT: Final = "StudyFileRequest"
@@ -42,10 +45,8 @@ class SystemReferenceInput(StrictSerializer):
     reference = SystemInput(help_text="The system that replaces its native baseline.")
 
 
-def _entries(child: StrictSerializer, help_text: str) -> ListOf:
-    return ListOf(
-        required=False, child=child, max_length=MAX_ENTRIES, help_text=help_text
-    )
+def _entries(child: StrictSerializer, most: int, help_text: str) -> ListOf:
+    return ListOf(required=False, child=child, max_length=most, help_text=help_text)
 
 
 class StudyFileInput(StrictSerializer):
@@ -73,12 +74,16 @@ class StudyFileInput(StrictSerializer):
         help_text="The system that replaces a native baseline, if there is one.",
     )
     system_references = _entries(
-        SystemReferenceInput(), "Systems with another reference."
+        SystemReferenceInput(), MAX_MACHINES, "Systems with another reference."
     )
-    tools = _entries(CustomToolInput(), "Declarations of the lab's tools.")
-    hosts = _entries(HostInput(), "The machines of the systems.")
-    power = _entries(PowerChunkInput(), "Parts of the logs of power meters.")
-    runs = _entries(StudyFileRunInput(), "The runs in the order of their upload.")
+    tools = _entries(CustomToolInput(), MAX_TOOLS, "Declarations of the lab's tools.")
+    hosts = _entries(HostInput(), MAX_MACHINES, "The machines of the systems.")
+    power = _entries(
+        PowerChunkInput(), MAX_ENTRIES, "Parts of the logs of power meters."
+    )
+    runs = _entries(
+        StudyFileRunInput(), MAX_ENTRIES, "The runs in the order of their upload."
+    )
 
 
 def study_file_schema() -> dict[str, Any]:

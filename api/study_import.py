@@ -24,7 +24,14 @@ from api.power import PowerChunkInput
 from api.study_file_schema import StudyFileInput
 from api.uploads import read_upload
 from benchmarks.custom_tools.registration import declare_tool, read_declaration
-from benchmarks.errors import BatchRejectedError, BenchmarksError, already_exists_error
+from benchmarks.errors import (
+    BatchRejectedError,
+    BenchmarksError,
+    RateLimitError,
+    already_exists_error,
+    shorten,
+)
+from benchmarks.jobs.advisory_locks import advisory_lock
 from benchmarks.models import Agent, PowerChunk, Run, Study
 from benchmarks.parsing.study_file import (
     VERSION,
@@ -41,6 +48,7 @@ from benchmarks.uploads.study_files import ImportedStudy
 
 MAX_UNPACKED_RATIO: Final = 64
 """Size limit after decompression, as a multiple of `UPLOAD_LIMIT_BYTES`."""
+BUSY_RETRY_S: Final = 30
 BATCH: Final = 500
 STORED_LAST: Final = ("runs", "power")
 REQUIRED: Final = ("format", "version", "study")
@@ -90,6 +98,14 @@ class _Problems:
 
 def store_study_file(agent: Agent, content: bytes) -> ImportedStudy:
     """Store a study file in the agent's lab, or nothing of it."""
+    with advisory_lock(f"study import {agent.lab_id}") as is_held:
+        if not is_held:
+            sentence = Sentence("The lab is importing another study.")
+            raise RateLimitError(sentence, BUSY_RETRY_S)
+        return _store(agent, content)
+
+
+def _store(agent: Agent, content: bytes) -> ImportedStudy:
     limit = settings.UPLOAD_LIMIT_BYTES * MAX_UNPACKED_RATIO
     problems = _Problems()
     head = _read_head(read_entries(content, limit), problems)
@@ -122,12 +138,18 @@ def _read_head(entries: Iterable[Entry], problems: _Problems) -> Head:
                 "The file has version {found} of its format, but this server reads "
                 "versions up to {known}. Update the server, or export the study from "
                 "an older one.",
-                found=str(entry.value),
+                found=shorten(str(entry.value)),
                 known=str(VERSION),
+            )
+        member_field: Any = fields[entry.member]
+        if entry.index is not None and entry.index >= member_field.max_length:
+            raise study_file_error(
+                'The list "{name}" has more than {most:,} entries. Split the study.',
+                name=entry.member,
+                most=member_field.max_length,
             )
         if entry.member in STORED_LAST and entry.index is not None:
             continue
-        member_field: Any = fields[entry.member]
         with problems.collected(entry):
             validator = member_field if entry.index is None else member_field.child
             value = validator.run_validation(_strictly_parsed(entry))

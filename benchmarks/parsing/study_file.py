@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ CHUNK_BYTES: Final = 64 * 1024
 GZIP_MAGIC: Final = b"\x1f\x8b"
 # Adding 16 selects the gzip format.
 GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-_SPACE: Final = " \t\r\n"
+_SPACES: Final = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +182,11 @@ class _Scanner:
     def _peek(self) -> str:
         """Skip spaces and return the next character, or "" at the end of the file."""
         while True:
-            start = self.position
-            while start < len(self.buffer) and self.buffer[start] in _SPACE:
-                start += 1
-            self._move(start)
-            if start < len(self.buffer):
-                return self.buffer[start]
+            spaces = _SPACES.match(self.buffer, self.position)
+            assert spaces is not None, "it matches an empty text"
+            self._move(spaces.end())
+            if self.position < len(self.buffer):
+                return self.buffer[self.position]
             if not self._fill():
                 return ""
 

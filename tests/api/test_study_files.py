@@ -6,11 +6,14 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
 from jsonschema import Draft202012Validator
+from psycopg import Cursor
 
-from api.study_file_schema import study_file_schema
+from api.study_file_schema import MAX_MACHINES, study_file_schema
 from benchmarks.datasets.study_export import sample_document
 from benchmarks.models import Case, Host, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.study_file import VERSION
@@ -308,3 +311,26 @@ def test_published_means_keep_their_runs_and_deviation():
 
     assert (exported_mean["runs"], exported_mean["standard_deviation"]) == (30, 0.0)
     assert "runs" not in sample_document(Sample(value=3.2), case)
+
+
+def test_too_many_machines_are_refused_before_they_fill_the_memory(api, file):
+    file["hosts"] = [{"slug": f"h{number}"} for number in range(MAX_MACHINES + 1)]
+
+    answer = imported(api, file)
+
+    assert answer.status_code == 422
+    assert '"hosts" has more than 10,000 entries' in answer.json()["detail"]
+
+
+def test_a_lab_imports_one_study_at_a_time(stranger, file, other_lab):
+    parameters = connection.get_connection_params() | {"cursor_factory": Cursor}
+    with psycopg.connect(**parameters, autocommit=True) as other_session:
+        other_session.execute(
+            "SELECT pg_advisory_lock(hashtextextended(%s, 0))",
+            [f"study import {other_lab.pk}"],
+        )
+        busy = imported(stranger, file)
+
+    assert busy.status_code == 429
+    assert busy["Retry-After"] == "30"
+    assert imported(stranger, file).status_code == 202

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 
 import pytest
 
@@ -97,3 +98,11 @@ def test_large_entries_are_refused(monkeypatch):
     monkeypatch.setattr(study_file, "MAX_ENTRY_CHARACTERS", 100_000)
 
     assert "too large" in problem(b'{"runs": ["' + b"x" * 300_000 + b'"]}')
+
+
+def test_spaces_are_skipped_quickly():
+    started = time.thread_time()
+
+    assert "missing" in problem(b"{" + b" " * 4_000_000)
+
+    assert time.thread_time() - started < 0.2  # 0.5 s one by one
