@@ -18,6 +18,7 @@ from benchmarks.evidence.queries import (
     study_averages_by_question,
 )
 from benchmarks.evidence.synthesis import Synthesis, screened_syntheses
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.models import Effect, EffectSummary, Host, Study, System
 from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer
@@ -98,6 +99,11 @@ def measured_studies(viewer: Viewer) -> list[StudyInfo]:
 def measured_hypervisors(viewer: Viewer) -> list[str]:
     names = visible_effects(viewer).values_list("hypervisor", flat=True).distinct()
     return sorted(names)
+
+
+def listed_hypervisors(viewer: Viewer) -> list[str]:
+    """Return the main hypervisors, then the other measured ones."""
+    return list(dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer))))
 
 
 def versions_of(viewer: Viewer, hypervisor: str) -> list[VersionUse]:

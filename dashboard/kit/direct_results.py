@@ -7,10 +7,7 @@ from typing import Any, Final
 
 from django.urls import reverse
 
-from benchmarks.comparison.comparison_table import Fact
 from benchmarks.comparison.direct_comparisons import DirectGroup, DirectResult
-from benchmarks.custom_tools.lookup import require_tool
-from benchmarks.parsing.case_labels import case_details
 from dashboard import wording
 from dashboard.kit.url_parts import query_string
 
@@ -31,12 +28,8 @@ def _row(group: DirectGroup) -> dict[str, Any]:
     names = wording.short_system_names(systems)
     path = [study.lab.slug, study.slug]
     compare = reverse("dashboard:compare", args=path)
-    details = case_details(require_tool(case.tool), case.parameters)
     return {
-        "benchmark": case.label,
-        "details": [
-            wording.fact_text(Fact(name, str(text))) for name, text in details.items()
-        ],
+        "case": case,
         "host": group.host.slug,
         "study": study,
         "compare": compare + query_string({"baseline": str(group.reference.pk)}),

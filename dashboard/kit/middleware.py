@@ -37,7 +37,12 @@ class SecondFactorMiddleware:
     """
 
     OPEN = (
-        *("/account/", "/login/", "/logout/", "/static/", "/docs/", "/embed/"),
+        "/account/",
+        "/login/",
+        "/logout/",
+        "/static/",
+        "/docs/",
+        "/embed/",
         "/language/",
     )
 

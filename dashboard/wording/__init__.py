@@ -36,6 +36,9 @@ PROPERTY_NAMES: dict[str, Text] = {
     "scheduler": gettext_lazy("Scheduler"),
 }
 
+# Outside of this range, "75% slower" is harder to read than "25% of the speed".
+HALF, TWICE = 0.5, 2.0
+
 ACRONYMS = {"cpu", "ip", "mtu", "numa", "os", "smt", "tcp"}
 
 # Properties whose values are clear without a name.

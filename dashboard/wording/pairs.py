@@ -9,9 +9,6 @@ from benchmarks.models import System
 from dashboard import wording
 from dashboard.kit import formatting
 
-# Outside of this range, "75% slower" is harder to read than "25% of the speed".
-HALF, TWICE = 0.5, 2.0
-
 
 def short_names(first: System, second: System) -> tuple[str, str]:
     """Return the shortest names that distinguish two systems."""
@@ -71,7 +68,7 @@ def pair_sentence(
 def _comparison(ratio: float, margin: float) -> str:
     if abs(ratio - 1) <= margin:
         return _("equally fast")
-    if not HALF <= ratio <= TWICE:
+    if not wording.HALF <= ratio <= wording.TWICE:
         return _("%(factor)s times as fast") % {
             "factor": formatting.number(ratio, ".2g")
         }

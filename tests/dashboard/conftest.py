@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from benchmarks.models import Cell, Flag, Host
+from benchmarks.models import Cell, Flag, Host, Job
 from benchmarks.studies import checking
 from running import headless_browser
 from tests.dashboard import browser_site, growing_study
@@ -108,3 +109,17 @@ def grow(run_document, xen, submit, study, host):
             flag.cells.add(cell)
 
     return to
+
+
+@pytest.fixture
+def failed_job(lab, study):
+    return Job.objects.create(
+        kind="check",
+        subject_id=study.pk,
+        partition=study.pk,
+        lab=lab,
+        study=study,
+        failures=5,
+        error="ValueError: no such cell",
+        quarantined_at=timezone.now(),
+    )

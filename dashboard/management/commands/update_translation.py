@@ -12,21 +12,18 @@ from typing import Any, Final
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po, write_po
+from babel.messages.pofile import read_po
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.management.commands.write_messages import catalog_text
 
 LOCALE_FOLDER: Final = Path(settings.BASE_DIR) / "locale"
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 COMPLETE_FROM: Final = 0.98
 """Share of translated messages from which pages offer a language."""
-PLACEHOLDER = re.compile(r"%\(\w+\)[^\W\d_]|\{[^{}]*\}|</?\w+")
-UNUSED_HEADERS = re.compile(
-    r'^"(POT-Creation-Date|Generated-By|Report-Msgid-Bugs-To|PO-Revision-Date'
-    r"|Last-Translator|Language-Team):.*\n",
-    re.MULTILINE,
-)
 PYTHON_PLACEHOLDER = re.compile(r"%\(\w+\)[^\W\d_]")
+PLACEHOLDER = re.compile(rf"{PYTHON_PLACEHOLDER.pattern}|\{{[^{{}}]*\}}|</?\w+")
 
 
 class Command(BaseCommand):
@@ -82,9 +79,7 @@ def updated_catalog(language: str) -> Catalog:
 
 def write_catalog(catalog: Catalog, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    written = BytesIO()
-    write_po(written, catalog, width=88, no_location=True, sort_output=True)
-    path.write_text(UNUSED_HEADERS.sub("", written.getvalue().decode()))
+    path.write_text(catalog_text(catalog))
     path.with_suffix(".mo").write_bytes(compiled(catalog))
 
 

@@ -55,7 +55,6 @@ from dashboard.pages.cell.chart_sections import (
 from dashboard.pages.cell.sessions import session_section
 from dashboard.wording import machine_models, state_names, verdicts
 from dashboard.wording.comparability import comparability_details
-from dashboard.wording.pairs import HALF, TWICE
 
 MAX_RUNS_PER_SIDE = 300  # 90,000 pairs
 # Cells in these states are baselines themselves, so they have no verdict.
@@ -299,7 +298,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
 
 def _native_comparison(ratio: float, difference: str) -> str:
     """Return the template of a comparison with native; ``difference`` is from 100%."""
-    if not HALF <= ratio <= TWICE:
+    if not wording.HALF <= ratio <= wording.TWICE:
         return _(
             "%(platform)s reaches %(percent)s of native speed in %(tool)s, %(case)s"
         )

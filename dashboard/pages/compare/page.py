@@ -68,8 +68,6 @@ class ComparisonPage:
     cell_verdicts: Mapping[int, CellVerdict]
     verdict_scopes: str
     metric_count: int
-    clock_faults: Mapping[int, str]
-    """Problems of the clocks of cells."""
 
     @cached_property
     def _found_table(self) -> ComparisonTable:
@@ -80,19 +78,25 @@ class ComparisonPage:
         return medians(
             cell
             for cell in self._found_table.cells
-            if not self._has_suspect_clock(cell.id)
+            if cell.id not in self._suspect_cells
         )
 
-    def _has_suspect_clock(self, cell_id: int) -> bool:
-        verdict = self.cell_verdicts.get(cell_id)
-        return verdict is not None and verdict.has_suspect_clock
+    @cached_property
+    def _suspect_cells(self) -> frozenset[int]:
+        return frozenset(
+            pk
+            for pk, verdict in self.cell_verdicts.items()
+            if verdict.has_suspect_clock
+        )
 
     @property
     def suspect_clocks(self) -> list[dict[str, Any]]:
         columns = {column.system_id: column for column in self.table.head.columns}
+        cells = [cell for cell in self.table.cells if cell.id in self._suspect_cells]
+        fault_by_cell = clock_faults([cell.id for cell in cells])
         faults: dict[int, list[str]] = {}
-        for cell in self.table.cells:
-            if fault := self.clock_faults.get(cell.id):
+        for cell in cells:
+            if fault := fault_by_cell.get(cell.id):
                 faults.setdefault(cell.system.id, []).append(fault)
         return [
             {
@@ -309,11 +313,6 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         scopes = verdicts.count_verdict_scopes(
             cell.result.assessment for cell in table.cells
         )
-    suspects = [
-        cell.id
-        for cell in table.cells
-        if (verdict := cell_verdicts.get(cell.id)) and verdict.has_suspect_clock
-    ]
     return ComparisonPage(
         form=form,
         reference=system or study.reference_system,
@@ -321,7 +320,6 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         cell_verdicts=cell_verdicts,
         verdict_scopes=verdicts.verdict_scopes_text(scopes),
         metric_count=_metric_count(rows),
-        clock_faults=clock_faults(suspects) if suspects else {},
     )
 
 

@@ -17,6 +17,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.studies.lookup import list_studies
 from benchmarks.viewer import Viewer
+from dashboard.exports.citation import site_url
 from dashboard.kit import formatting
 from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_params, viewer_of
@@ -117,7 +118,7 @@ def show_data(request: HttpRequest) -> HttpResponse:
         for name, table in TABLES.items()
     ]
     arguments = f'"{study.slug}", ' if study else ""
-    arguments += f'server="{request.build_absolute_uri("/").rstrip("/")}"'
+    arguments += f'server="{site_url(request)}"'
     context = {
         "form": form,
         "study": study,

@@ -56,15 +56,13 @@ def answer_context(
     if work not in WORK_CLASSES:
         work = best_known_work(syntheses)
     offered = _offered(syntheses)
-    questions = [
-        Question(name, work) for name in chosen_hypervisors(hypervisors, offered)
-    ]
-    chosen = [question.hypervisor for question in questions]
+    chosen = chosen_hypervisors(hypervisors, offered)
+    questions = [Question(name, work) for name in chosen]
     title = dict(machines).get(machine, "")
     known = evidence_of_machine(machine, questions) if title else syntheses
     pairs = [
-        (question.hypervisor, known.get(question, NO_EVIDENCE))
-        for question in questions
+        (name, known.get(question, NO_EVIDENCE))
+        for name, question in zip(chosen, questions, strict=True)
     ]
     return {
         "machines": [(slug, name, slug == machine) for slug, name in machines],

@@ -8,6 +8,7 @@ from django.views.decorators.cache import never_cache
 from benchmarks.errors import BenchmarksError
 from benchmarks.uploads.bundles import import_bundle
 from dashboard import wording
+from dashboard.exports.citation import site_url
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
@@ -20,7 +21,7 @@ virtlab-agent.pyz bundle write /media/stick"""
 @never_cache
 def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     access = editable_lab_or_404(request, lab)
-    server = request.build_absolute_uri("/").rstrip("/")
+    server = site_url(request)
     context: dict[str, Any] = {
         "access": access,
         "commands": OFFLINE_COMMANDS.format(server=server),

@@ -13,6 +13,7 @@ from benchmarks import agent_signatures
 from benchmarks.labs.lab_queries import lab_agents
 from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
+from dashboard.exports.citation import site_url
 from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_of_request import editable_lab_or_404
@@ -103,9 +104,7 @@ def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
         "access": access,
         "form": form,
         "agents": lab_agents(access.lab),
-        "command": ENROLL_COMMAND.format(
-            server=request.build_absolute_uri("/").rstrip("/")
-        ),
+        "command": ENROLL_COMMAND.format(server=site_url(request)),
     }
     if issued:
         context["token"], context["secret"] = issued

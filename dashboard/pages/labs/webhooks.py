@@ -19,6 +19,7 @@ from benchmarks.collaboration.webhooks import (
 from benchmarks.models import Delivery, Event, Webhook
 from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import Viewer
+from dashboard.exports.citation import site_url
 from dashboard.kit.forms import UNPROCESSABLE, SingleLineField, submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_of_request import editable_lab_or_404
@@ -72,7 +73,7 @@ def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
             person=required_user(request),
             target_url=url,
             kinds=kinds,
-            site_url=request.build_absolute_uri("/").rstrip("/"),
+            site_url=site_url(request),
             study=find_study(viewer, study) if study else None,
         )
 

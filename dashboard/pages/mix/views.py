@@ -15,9 +15,9 @@ from benchmarks.evidence.queries import (
 from benchmarks.evidence.subjects import (
     Machine,
     find_machine,
+    listed_hypervisors,
     machine_averages,
     machine_syntheses,
-    measured_hypervisors,
     visible_machines,
 )
 from benchmarks.evidence.synthesis import Synthesis
@@ -100,9 +100,7 @@ def _form(
         "works": [
             (slug, capfirst(evidence.work_phrase(slug))) for slug in WORK_CLASSES
         ],
-        "hypervisors": dict.fromkeys(
-            (*MAIN_HYPERVISORS, *measured_hypervisors(viewer), hypervisor)
-        ),
+        "hypervisors": dict.fromkeys((*listed_hypervisors(viewer), hypervisor)),
         "hypervisor": hypervisor,
         "machines": [(found.slug, found.title) for found in visible_machines(viewer)],
         "chosen_machine": machine,

@@ -16,10 +16,8 @@ from benchmarks.collaboration.saved_views import (
     update_view,
     visible_views,
 )
-from benchmarks.errors import InvalidError
 from benchmarks.models import Lab, SavedView
-from dashboard import wording
-from dashboard.kit.forms import SingleLineField, submit_form
+from dashboard.kit.forms import SingleLineField, outcome_message, submit_form
 from dashboard.kit.routes import action, form_page
 from dashboard.kit.viewers import (
     current_page_url,
@@ -94,12 +92,8 @@ def _changeable_view(request: HttpRequest, view_id: int) -> SavedView:
 def rename_saved_view(request: HttpRequest, view_id: int) -> HttpResponse:
     view = _changeable_view(request, view_id)
     name = request.POST.get("name", "")
-    try:
+    with outcome_message(request, _("Renamed to %(name)s.") % {"name": name}):
         update_view(view=view, name=name, person=required_user(request))
-    except InvalidError as error:
-        messages.error(request, wording.translate_text(error.sentence))
-    else:
-        messages.success(request, _("Renamed to %(name)s.") % {"name": view.name})
     return redirect("dashboard:saved-views")
 
 

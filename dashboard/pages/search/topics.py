@@ -7,8 +7,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.evidence.subjects import measured_hypervisors, visible_machines
-from benchmarks.hypervisor_names import MAIN_HYPERVISORS, NATIVE, PLATFORMS
+from benchmarks.evidence.subjects import listed_hypervisors, visible_machines
+from benchmarks.hypervisor_names import NATIVE, PLATFORMS
 from benchmarks.models import System
 from benchmarks.search import newest_studies_of
 from benchmarks.studies.lookup import list_studies
@@ -130,7 +130,7 @@ def work_topics(slugs: Iterable[str] = WORK_CLASSES) -> Iterator[Topic]:
 
 
 def _hypervisor_topics(viewer: Viewer) -> Iterator[Topic]:
-    names = {*measured_hypervisors(viewer), *MAIN_HYPERVISORS} - {NATIVE}
+    names = {*listed_hypervisors(viewer)} - {NATIVE}
     for name in sorted(names):
         spellings = " ".join(PLATFORMS.get(name, ()))
         yield Topic(

@@ -74,8 +74,8 @@ def _backup_text(age_days: float | None) -> str:
     if age_days is None:
         return _("none known")
     if age_days < 1:
-        hours = formatting.number(24 * age_days, ".0f")
-        return _("%(n)s hours ago") % {"n": hours}
+        hours = round(24 * age_days)
+        return ngettext("%(n)s hour ago", "%(n)s hours ago", hours) % {"n": hours}
     return _("%(n)s days ago") % {"n": formatting.number(age_days, ".1f")}
 
 

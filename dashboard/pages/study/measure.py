@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from benchmarks.labs.enrolment import CODE_LIFETIME, enrolment_code
+from dashboard.exports.citation import site_url
 from dashboard.kit.viewers import editable_study_or_404, required_user
 
 LINE = "curl -fsS {script} | python3 - {code}"
@@ -16,7 +17,7 @@ ENROLL_LINE = "virtlab-agent enroll --server {server} --code {code}"
 def measure_machine(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = editable_study_or_404(request, lab, slug)
     code = enrolment_code(study, required_user(request))
-    server = request.build_absolute_uri("/").rstrip("/")
+    server = site_url(request)
     script = request.build_absolute_uri(reverse("agent-start"))
     context = {
         "study": study,

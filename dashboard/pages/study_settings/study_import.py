@@ -4,7 +4,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -13,6 +12,7 @@ from benchmarks.labs.members import person_agent
 from benchmarks.models import Lab
 from benchmarks.uploads.study_files import import_study_file
 from dashboard import wording
+from dashboard.kit import formatting
 from dashboard.kit.viewers import query_params, required_user, user_labs
 
 PROBLEMS_SHOWN = 20
@@ -49,7 +49,7 @@ def import_study(request: HttpRequest) -> HttpResponse:
         context["problem"] = _(
             "The file is larger than %(most)s. Compress it with gzip, or export the "
             "study without raw output."
-        ) % {"most": filesizeformat(limit)}
+        ) % {"most": formatting.file_size(limit)}
     else:
         agent = person_agent(lab=lab, user=required_user(request))
         try:

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from benchmarks.evidence.queries import Question, evidence_matrix
 from benchmarks.evidence.subjects import (
     find_machine,
+    listed_hypervisors,
     measured_hypervisors,
     visible_machines,
 )
-from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.studies.lookup import list_studies
 from benchmarks.viewer import ANYONE, Viewer
 from benchmarks.work_classes import WORK_CLASSES
@@ -85,9 +85,8 @@ def _content(shown: Mapping[str, Any], parent: tuple[str, str]) -> PageContent:
 def list_hypervisors(request: HttpRequest) -> PageContent:
     viewer = viewer_of(request)
     syntheses = evidence_matrix(viewer)
-    names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
     rows = []
-    for name in names:
+    for name in listed_hypervisors(viewer):
         known = measured_questions(
             (Question(name, work) for work in WORK_CLASSES), syntheses
         )

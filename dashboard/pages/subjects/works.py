@@ -13,7 +13,7 @@ from benchmarks.evidence.queries import (
     evidence_matrix,
     study_averages_by_question,
 )
-from benchmarks.evidence.subjects import measured_hypervisors, options_of
+from benchmarks.evidence.subjects import listed_hypervisors, options_of
 from benchmarks.evidence.synthesis import NO_EVIDENCE, syntheses_by_question
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.viewer import Viewer
@@ -42,8 +42,7 @@ TAIL = "tail-latency"
 
 def work_page(viewer: Viewer, work: str) -> dict[str, Any]:
     syntheses = evidence_matrix(viewer)
-    names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
-    questions = [Question(name, work) for name in names]
+    questions = [Question(name, work) for name in listed_hypervisors(viewer)]
     averages = study_averages_by_question(viewer, questions)
     measured = measured_questions(questions, syntheses)
     measured.sort(key=lambda item: -item[1].main_pool.machine_count)

@@ -2,49 +2,38 @@
 
 from io import StringIO
 
-import pytest
 from django.core.management import call_command
-from django.utils import timezone
 
 from benchmarks.models import Job, Lab, Membership
 
 PAGE = "/jobs/"
 
 
-@pytest.fixture
-def failed(lab, study):
-    return Job.objects.create(
-        kind="check",
-        subject_id=study.pk,
-        partition=study.pk,
-        lab=lab,
-        study=study,
-        failures=5,
-        error="ValueError: no such cell",
-        quarantined_at=timezone.now(),
-    )
-
-
-def test_failed_job_shows_error_and_can_be_retried(client, person, failed):
+def test_failed_job_shows_error_and_can_be_retried(client, person, failed_job):
     Membership.objects.update(role="maintainer")
     client.force_login(person)
     page = client.get(PAGE).text
     assert "failed 5 times, quarantined at" in page
     assert "ValueError: no such cell" in page
-    assert f"/studies/alpha-lab/{failed.study.slug}/" in page
+    assert f"/studies/alpha-lab/{failed_job.study.slug}/" in page
     assert "no such cell" not in client.get(f"{PAGE}?state=waiting").text
     assert "no such cell" not in client.get(f"{PAGE}?kind=energy").text
 
     assert client.post(f"{PAGE}retry/").status_code == 302
 
-    failed.refresh_from_db()
-    assert (failed.failures, failed.quarantined_at) == (0, None)
+    failed_job.refresh_from_db()
+    assert (failed_job.failures, failed_job.quarantined_at) == (0, None)
 
 
-def test_jobs_processed_together_are_one_row(client, person, failed):
+def test_jobs_processed_together_are_one_row(client, person, failed_job):
     Membership.objects.update(role="maintainer")
-    failed.pk, failed.failures, failed.error, failed.quarantined_at = None, 0, "", None
-    failed.save()
+    failed_job.pk, failed_job.failures, failed_job.error, failed_job.quarantined_at = (
+        None,
+        0,
+        "",
+        None,
+    )
+    failed_job.save()
     client.force_login(person)
 
     page, command = client.get(PAGE).text, StringIO()
@@ -56,7 +45,7 @@ def test_jobs_processed_together_are_one_row(client, person, failed):
     assert "check: 0 waiting, 0 running, 1 failed" in command.getvalue()
 
 
-def test_shows_jobs_of_editable_labs_only(client, person, failed):
+def test_shows_jobs_of_editable_labs_only(client, person, failed_job):
     Membership.objects.update(role="viewer")
     client.force_login(person)
     assert "No matching jobs." in client.get(PAGE).text
@@ -65,8 +54,8 @@ def test_shows_jobs_of_editable_labs_only(client, person, failed):
 
     assert "No matching jobs." in client.get(PAGE).text
     client.post(f"{PAGE}retry/")
-    failed.refresh_from_db()
-    assert failed.failures == 5
+    failed_job.refresh_from_db()
+    assert failed_job.failures == 5
 
 
 def test_strangers_are_redirected_to_sign_in(client, db):

@@ -2,12 +2,11 @@
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.utils import timezone
 
 from benchmarks.health import FailedJobs, Health, Outbox, WaitingJobs
 from benchmarks.maintenance.doctor import Diagnosis
 from benchmarks.maintenance.server_status import ServerStatus
-from benchmarks.models import Job, Lab, Membership
+from benchmarks.models import Lab, Membership
 from benchmarks.sentences import Sentence
 from dashboard.pages.status.views import status_facts, summary_sentence
 
@@ -43,17 +42,7 @@ def test_facts_have_queue_backup_disk_version_and_failed_work():
     assert dict(status_facts(status(age=None)))["Last backup"] == "none known"
 
 
-def test_operator_reads_what_to_do_about_failed_work(client, person, lab, study):
-    Job.objects.create(
-        kind="check",
-        subject_id=study.pk,
-        partition=study.pk,
-        lab=lab,
-        study=study,
-        failures=5,
-        error="ValueError: no such cell",
-        quarantined_at=timezone.now(),
-    )
+def test_operator_reads_what_to_do_about_failed_work(client, person, failed_job):
     Membership.objects.update(role="admin")
     client.force_login(person)
 
