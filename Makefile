@@ -110,9 +110,10 @@ test-probe: dev ## run the probe over a real SSH server, and the Windows probe i
 test-windows: dev ## run the Windows agent in wine
 	$(PYTEST) -n0 -m wine tests/agents/windows $(ARGS)
 
-# Debian: apt-get install --no-install-recommends mmdebstrap rpm minisign systemd
+# Debian: apt-get install --no-install-recommends mmdebstrap rpm minisign systemd \
+#         systemd-container openssh-client
 .PHONY: test-packages
-test-packages: dev ## install and remove the agent's packages in a new Debian (needs root; ARGS="-k tools": only read them)
+test-packages: dev ## install and remove the agent's packages in a new Debian, also booted (needs root; ARGS="-k tools": only read them)
 	$(PYTEST) -n0 -m packages --timeout=1200 tests/agents/packages $(ARGS)
 
 .PHONY: test-faults

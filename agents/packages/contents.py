@@ -53,7 +53,8 @@ rm -f /etc/systemd/system/*.wants/virtlab-agent.service \\
     /etc/systemd/system/*.wants/virtlab-agent-plan@*.timer
 """
 PURGE = """\
-rm -rf {home} /etc/virtlab-agent /etc/systemd/system/virtlab-agent*.d
+rm -rf {home} /etc/virtlab-agent /etc/systemd/system/virtlab-agent*.d \\
+    /var/lib/systemd/timers/stamp-virtlab-agent-plan@*.timer
 if getent passwd virtlab-agent >/dev/null; then
     userdel virtlab-agent
 fi

@@ -18,7 +18,7 @@ from benchmarks import agent_signatures
 
 pytestmark = pytest.mark.packages
 
-PACKAGES = "python3,passwd,rpm,systemd"
+PACKAGES = "python3,passwd,rpm,systemd,systemd-sysv,dbus,procps,openssh-server"
 UNITS = [
     "virtlab-agent.service",
     "virtlab-agent-plan@.service",
