@@ -157,7 +157,7 @@ CACHES = {
 LANGUAGE_CODE = "en"
 # Only languages whose catalog in `locale/` is nearly complete (`COMPLETE_FROM` in
 # dashboard/management/commands/update_translation.py).
-LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("es", "Español")]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
 LANGUAGE_COOKIE_HTTPONLY = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
