@@ -481,11 +481,12 @@ def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
             silence=_silence_s(absent, now),
         )
     return Sentence(
-        "{slots} did not arrive within {wait} s, although its agent is running. See "
-        "the messages of its agent, reduce the load of its guest, or raise "
+        "{slots} did not arrive within {wait} s, but sent a request {silence} s ago. "
+        "See the messages of its agent, reduce the load of its guest, or raise "
         "barrier_timeout_s.",
         slots=_slot_names(missing),
         wait=plan.barrier_timeout_s,
+        silence=_silence_s(missing, now),
     )
 
 

@@ -28,10 +28,29 @@ def certificate(name, issuer, key, signer, *, is_authority):
         .not_valid_after(now + timedelta(hours=1))
         .add_extension(x509.BasicConstraints(is_authority, None), critical=True)
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        # Python 3.13 refuses certificates without these three (VERIFY_X509_STRICT).
+        .add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
+        )
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()),
+            critical=False,
+        )
+        .add_extension(_key_usage(is_authority), critical=True)
     )
     return builder.sign(signer, hashes.SHA256()).public_bytes(
         serialization.Encoding.PEM
     )
+
+
+def _key_usage(is_authority):
+    names = (
+        *("digital_signature", "content_commitment", "key_encipherment"),
+        *("data_encipherment", "key_agreement", "key_cert_sign", "crl_sign"),
+        *("encipher_only", "decipher_only"),
+    )
+    used = {"key_cert_sign", "crl_sign"} if is_authority else {"digital_signature"}
+    return x509.KeyUsage(**{name: name in used for name in names})
 
 
 @pytest.fixture
