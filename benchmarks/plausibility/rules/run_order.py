@@ -10,9 +10,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
+from scipy.stats import kendalltau
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
-from benchmarks.plausibility.study_facts import CellFact, Id, StudyFacts
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    Id,
+    StudyFacts,
+    factor_from_log,
+)
 from benchmarks.sentences import Sentence, pluralized
 
 MIN_RUNS: Final = 6
@@ -22,6 +28,9 @@ MIN_VARIANCE: Final = 1e-8
 MIN_READING: Final = 1e-50
 MAX_ORDER_P: Final = 0.01
 MAX_LEVEL_P: Final = 1e-4
+MAX_TREND_P: Final = 0.002
+MIN_TREND_T: Final = 2.0
+"""t of the linear trend, below which Kendall's correlation is not computed."""
 MIN_CHANGE: Final = 0.02
 MIN_WIDE_CHANGE: Final = 0.05
 MIN_SCATTER_FACTOR: Final = 4.0
@@ -32,7 +41,10 @@ Logs = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """The largest change of level within a session, at run ``index`` (from 0)."""
+    """The largest change of level within a session, at run ``index`` (from 0).
+
+    Index 0 is a drift; ``factor`` is then that from the first run to the last.
+    """
 
     index: int
     factor: float
@@ -53,8 +65,9 @@ def level_changes(study: StudyFacts) -> Iterator[Finding]:
     and either two parts of the session differ by more than 2% with p below 1 in 10,000,
     or by more than 5% while the runs scatter four times as much as those of other
     systems in the same benchmark. Also flags first runs of sessions that differ from
-    the others by more than 5%, with p below 1 in 10,000. Runs of guests that ran at the
-    same time have no order.
+    the others by more than 5%, with p below 1 in 10,000, and runs that drift by more
+    than 2% from the first to the last (Kendall's rank correlation with their order, p
+    below 0.002). Runs of guests that ran at the same time have no order.
 
     Why: the mean then depends on when and how long was measured. A burst credit, a
     cache, a temperature or another load changes during the session, and more runs make
@@ -79,7 +92,7 @@ def level_changes(study: StudyFacts) -> Iterator[Finding]:
         is_wide = bool(others) and own >= MIN_SCATTER_FACTOR * median(others)
         change = _level_change(cell)
         if not (change and _is_change(change, is_wide=is_wide)):
-            change = _first_run_change(cell)
+            change = _first_run_change(cell) or _trend(cell)
         if change:
             groups[(*cell.column_key, *cell.sibling_key)].append((cell, change))
     for members in groups.values():
@@ -94,6 +107,17 @@ def level_changes(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _sentence(cell: CellFact, change: LevelChange, count: int) -> Sentence:
+    if change.index == 0:
+        return pluralized(
+            "{name}: the results drift within a session, by {off:+.2%} from the first "
+            "run to the last. The mean depends on how long was measured.",
+            "{n} benchmarks drift within a session, for example {name}: by {off:+.2%} "
+            "from the first run to the last. The mean depends on how long was "
+            "measured.",
+            name=cell.description,
+            off=change.factor - 1,
+            n=count,
+        )
     if change.index == 1:
         return pluralized(
             "{name}: the first run of a session is {factor:.3g} times the others. It "
@@ -199,6 +223,27 @@ def _first_run_change(cell: CellFact) -> LevelChange | None:
     if p >= MAX_LEVEL_P or abs(size) <= MIN_WIDE_CHANGE:
         return None
     return LevelChange(1, math.exp(-size), 1.0, p)
+
+
+def _trend(cell: CellFact) -> LevelChange | None:
+    """Return the most significant drift of a session, corrected for their number."""
+    sessions = [logs for logs in _sessions(cell).values() if len(logs) > MIN_RUNS]
+    trends = [trend for logs in sessions if (trend := _drift(logs, len(sessions)))]
+    return min(trends, key=lambda trend: trend.order_p, default=None)
+
+
+def _drift(logs: Sequence[float], count: int) -> LevelChange | None:
+    n = len(logs)
+    order, values = np.arange(n) - (n - 1) / 2, np.array(logs)
+    values -= values.mean()
+    squares, width = float(values @ values), float(order @ order)
+    slope = float(order @ values) / width
+    change = slope * (n - 1)
+    rest = max(squares - slope * slope * width, 0.0) / (n - 2)
+    if abs(change) <= MIN_CHANGE or slope * slope * width < MIN_TREND_T**2 * rest:
+        return None
+    p = float(kendalltau(order, values).pvalue) * count
+    return LevelChange(0, factor_from_log(change), p, p) if p < MAX_TREND_P else None
 
 
 MAX_SPREAD_PER_GAP: Final = 0.3

@@ -620,20 +620,36 @@ def clock_ticks(rng: Generator, study: StudyFacts) -> Mistake:
 def step_within_session(rng: Generator, study: StudyFacts) -> Mistake:
     """Change the speed by 15 to 50% between two of ten runs."""
     first, factor = int(rng.integers(3, 8)), float(rng.uniform(0.5, 0.85))
-    made, wrong = _with_readings(
-        rng,
-        study,
-        lambda means: [
-            mean * (factor if i >= first else 1) for i, mean in enumerate(means)
-        ],
+    return _in_one_session(
+        _with_readings(
+            rng,
+            study,
+            lambda means: [
+                mean * (factor if i >= first else 1) for i, mean in enumerate(means)
+            ],
+        )
     )
-    return replace(
-        made,
-        cells=tuple(
-            replace(cell, session_names=("",) * 10) if cell.id in wrong else cell
-            for cell in made.cells
-        ),
-    ), wrong
+
+
+def drift_within_session(rng: Generator, study: StudyFacts) -> Mistake:
+    """Make ten runs slower by 1.5 to 4% each."""
+    factor = float(rng.uniform(0.96, 0.985))
+    return _in_one_session(
+        _with_readings(
+            rng,
+            study,
+            lambda means: [mean * factor**i for i, mean in enumerate(means)],
+        )
+    )
+
+
+def _in_one_session(mistake: Mistake) -> Mistake:
+    study, wrong = mistake
+    cells = (
+        replace(cell, session_names=("",) * cell.n) if cell.id in wrong else cell
+        for cell in study.cells
+    )
+    return replace(study, cells=tuple(cells)), wrong
 
 
 SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
@@ -685,6 +701,7 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "failed runs are 0": (failed_as_zero, {"zero-reading"}),
     "burst credit": (burst_credit, {"deviation-above-mean"}),
     "step within a session": (step_within_session, {"level-changes"}),
+    "drift within a session": (drift_within_session, {"level-changes"}),
     "clock ticks": (clock_ticks, {"coarse-clock"}),
     "parser's mark": (with_parse_warning, {"tool-mark"}),
 }

@@ -31,6 +31,14 @@ def test_a_slow_drift_is_found():
     assert 0.96 < finding.evidence["factors"][0] < 0.98
 
 
+def test_a_drift_of_a_few_percent_in_twenty_noisy_runs_is_found():
+    drifts = [value * 0.996**i for i, value in enumerate(noisy(100, 20, 0.02))]
+
+    [finding] = findings("level-changes", cell(*drifts, **DISK))
+
+    assert finding.evidence["factors"] == [pytest.approx(0.93, abs=0.04)]
+
+
 def test_a_fall_and_rise_is_found_if_other_systems_are_steady():
     wandering = (10876, 10673, 8652, 7171, 7643, 7386, 7938, 7905, 9251, 10641)
     native = cell(*noisy(11800, cv=0.007))
