@@ -162,6 +162,22 @@ _VOCABULARY: Final = (
         off="off",
     ),
     _option(
+        "vbs",
+        template("Hyper-V and VBS in Windows itself"),
+        template("Whether Windows runs on its own hypervisor (WSL2, core isolation)."),
+        "on|off",
+        off="off",
+        other_names="hvci|memory_integrity",
+    ),
+    _option(
+        "confidential",
+        template("Confidential computing"),
+        template("Whether the guest's memory is encrypted against the host."),
+        "SEV|SEV-SNP|TDX|off",
+        off="off",
+        other_names="encrypted_memory",
+    ),
+    _option(
         "hw_virt",
         template("Hardware virtualization (AMD-V, VT-x)"),
         template("Whether the hypervisor uses the virtualization of the processor."),
@@ -206,6 +222,13 @@ _VOCABULARY: Final = (
         template("Network attachment"),
         template("How the guest is connected: virtio, SR-IOV, passthrough, bridge."),
         "virtio|sr-iov|passthrough|attached",
+    ),
+    _option(
+        "gpu",
+        template("GPU"),
+        template("How the guest uses a GPU: passthrough, a part of it, emulated."),
+        "passthrough|mediated|sr-iov|virtio",
+        other_names="vgpu",
     ),
     _option(
         "devices",

@@ -15,6 +15,7 @@ from benchmarks.studies.lookup import list_studies
 from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
+from dashboard.kit.questions import QUESTIONS, question_url
 from dashboard.kit.subject_urls import hypervisor_url, machine_url, work_url
 from dashboard.wording import Text, property_name, property_value
 from dashboard.wording.evidence import work_name, work_phrase
@@ -24,7 +25,10 @@ MAX_SYSTEMS: Final = 2_000
 MAX_VALUES: Final = 4
 # Products and clouds that run on a hypervisor.
 BUILT_ON: Final = {
-    "KVM": "qemu libvirt proxmox openstack ovirt kubevirt nova nutanix aws nitro gcp",
+    "KVM": (
+        "qemu libvirt proxmox openstack openshift ovirt kubevirt harvester nova "
+        "nutanix aws nitro gcp"
+    ),
     "Xen": "xcp ng xenserver citrix qubes aws ec2",
     "VMware ESXi": "vmware vcenter vsphere esx",
     "Hyper-V": "microsoft azure windows server wsl",
@@ -85,6 +89,12 @@ PAGES: Final[tuple[tuple[str, Text, Text, str], ...]] = (
         "import submit add results files logs",
     ),
     (
+        "questions",
+        gettext_lazy("Questions"),
+        gettext_lazy("Questions about hypervisors, and where the answers are"),
+        "faq help ask",
+    ),
+    (
         "glossary",
         gettext_lazy("Glossary"),
         gettext_lazy("Definitions of the terms used on the pages."),
@@ -111,6 +121,7 @@ def topics(viewer: Viewer) -> list[Topic]:
         *_machine_topics(viewer),
         *_setting_topics(viewer),
         *_glossary_topics(),
+        *_question_topics(),
         *(
             Topic("page", str(title), str(detail), reverse(f"dashboard:{name}"), words)
             for name, title, detail, words in PAGES
@@ -181,6 +192,12 @@ def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
         url = reverse("dashboard:study", args=[study.lab.slug, study.slug])
         shown = f"{', '.join(texts[:MAX_VALUES])} ({study.title})"
         yield Topic("setting", property_name(name), shown, url, f"{name} {texts}")
+
+
+def _question_topics() -> Iterator[Topic]:
+    for question in QUESTIONS:
+        url, words = question_url(question.slug), f"{question.slug} {question.keywords}"
+        yield Topic("question", str(question.text), "", url, words)
 
 
 def _glossary_topics() -> Iterator[Topic]:

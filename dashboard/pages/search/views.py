@@ -27,6 +27,7 @@ MAX_TOPICS: Final = 12
 MAX_DOCUMENTS: Final = 6
 MAX_MISSES: Final = 200
 TOPIC_KINDS: Final[dict[str, Text]] = {
+    "question": _("Questions"),
     "work": _("Work"),
     "hypervisor": _("Hypervisors"),
     "machine": _("Machines"),
