@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -48,6 +49,7 @@ def find_view(viewer: Viewer, pk: int, person: User | None = None) -> SavedView:
     return view
 
 
+@transaction.atomic
 def save_view(
     *, name: str, path: str, person: User | None, lab: Lab | None, agent: str = ""
 ) -> SavedView:
@@ -56,6 +58,7 @@ def save_view(
     Raises InvalidError.
     """
     name, path = _checked_name(name), _checked_path(path)
+    _lock(lab, person)
     scope = Q(lab=lab) if lab else Q(lab=None, person=person)
     existing = SavedView.objects.filter(scope)
     saved_by = person.get_username() if person else agent
@@ -75,6 +78,7 @@ def save_view(
     )
 
 
+@transaction.atomic
 def update_view(
     *,
     view: SavedView,
@@ -86,6 +90,7 @@ def update_view(
     """Raises InvalidError."""
     if name is not None:
         view.name = _checked_name(name)
+        _lock(view.lab, view.person)
         other_views = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
         scope = Q(lab=view.lab_id) if view.lab_id else Q(lab=None, person=view.person)
         if other_views.filter(scope).exists():
@@ -99,6 +104,14 @@ def update_view(
     view.saved_at = timezone.now()
     view.save()
     return view
+
+
+def _lock(lab: Lab | None, person: User | None) -> None:
+    """Let one client at a time add or rename the views of a lab or person."""
+    if lab:
+        Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
+    elif person:
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)
 
 
 def _checked_name(name: str) -> str:

@@ -1,6 +1,12 @@
 """/saved-views/: views that agents share with their lab."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
+
+from benchmarks.collaboration.saved_views import save_view
+from benchmarks.models import SavedView
 
 
 def test_agents_can_share_views_with_their_lab(api, reader, stranger):
@@ -44,3 +50,18 @@ def test_views_can_be_read_changed_and_deleted(api, token, other_token, read_tok
     assert api.send("delete", url, {}, read_token).status_code == 403
     assert api.send("delete", url, {}, token).status_code == 204
     assert api.get(url, token=read_token).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_views_of_one_name_are_one_view(lab):
+    def save(number):
+        try:
+            path = f"/compare/?q={number}"
+            save_view(name="Same", path=path, person=None, lab=lab, agent="a")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(save, range(8)))
+
+    assert SavedView.objects.filter(lab=lab, name="Same").count() == 1
