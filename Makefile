@@ -214,8 +214,9 @@ bench: dev ## measure the performance of this machine (PASSES=3, JSON=file: ever
 	@$(VENV_PYTHON) -m devtools.page_benchmark --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
 
 .PHONY: chaos
-chaos: dev ## kill, freeze and starve processes during uploads (SECONDS=300 SEED=1)
-	@$(VENV_PYTHON) -m devtools.chaos --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(ARGS)
+chaos: dev ## kill, freeze and starve processes during uploads (SECONDS=300 SEED=1); RUNS=1000000 adds a slice to FOLDER=var/chaos
+	@$(VENV_PYTHON) -m devtools.$(if $(RUNS),chaos_series --runs $(RUNS) --folder $(or $(FOLDER),var/chaos),chaos) \
+	    --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(ARGS)
 
 .PHONY: fuzz
 fuzz: dev ## send malformed requests to API and pages; none may return 500 (REQUESTS=20000 SEED=1)

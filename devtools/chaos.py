@@ -32,6 +32,7 @@ from devtools.temporary_product import (
     send_request,
     temporary_folder,
     upload,
+    upload_lines,
     wait_until,
 )
 from running import product_launcher
@@ -40,13 +41,17 @@ from running.product_launcher import Product
 from running.var_folder import VarFolder
 
 STUDY, HOST = "chaos", "chaos-host"
+RUNS_PER_SYSTEM = 2_000
+BULK_SHARE, MAX_LINES = 0.2, 200
 CLIENTS = 8
 RESPONSE_TIMEOUT_S = 15.0
 PAUSES_S = (0.6, 1.8)
 FROZEN_S = 2.0
 SETTLE_TIMEOUT_S = 120.0
+SLOWEST_RATE = 100
+"""Runs that are processed per second on a busy machine."""
 REPEATED_SHARE = 0.05
-DISK = "4g"
+DISK = "8g"
 PARTS = {
     "web": ("gunicorn",),
     "worker": ("celery", "worker"),
@@ -54,17 +59,17 @@ PARTS = {
     "postgres": ("bin/postgres", "-D"),
     "valkey": ("valkey-server",),
 }
-PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
+PAGES = ("/", "/api/v1/health/", "/studies/first-lab/{study}/compare/")
 
 
 @dataclass
 class ClientLog:
     """The uploads of one client, and the responses, by key.
 
-    ``sent`` has the client's number and the value, ``acked`` the time.
+    ``sent`` has the name of the system and the value, ``acked`` the time.
     """
 
-    sent: dict[str, tuple[int, float]] = field(default_factory=dict)
+    sent: dict[str, tuple[str, float]] = field(default_factory=dict)
     acked: dict[str, float] = field(default_factory=dict)
     statuses: Counter[int] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
@@ -72,8 +77,8 @@ class ClientLog:
 
 
 class ProductUnderTest:
-    def __init__(self, product: Product) -> None:
-        self.product = product
+    def __init__(self, product: Product, study: str = STUDY) -> None:
+        self.product, self.study = product, study
         self.services = EmbeddedServers(VarFolder(product.var))
         self.socket = self.services.valkey.socket
 
@@ -199,50 +204,68 @@ DISK_FAULTS: dict[str, Fault] = {"disk full": _fill_disk}
 
 
 class Uploader(threading.Thread):
+    """A client that uploads single runs, and in ``bulk_share`` of requests many."""
+
     def __init__(
         self,
         number: int,
         under_test: ProductUnderTest,
         seed: int,
         stop: threading.Event,
+        bulk_share: float = 0.0,
     ):
         super().__init__(daemon=True)
-        self.number, self.product, self.stop = number, under_test.product, stop
-        self.rng = random.Random(f"{seed} {number}")
+        self.number, self.under_test, self.stop = number, under_test, stop
+        self.rng = random.Random(f"{seed} {under_test.study} {number}")
+        self.bulk_share = bulk_share
         self.log = ClientLog()
 
     def run(self) -> None:
         while not self.stop.is_set():
-            key = UUID(int=self.rng.getrandbits(128), version=4)
-            # Random, because runs with equal values would be duplicates.
-            value = self.rng.uniform(50, 60)
-            self.log.sent[str(key)] = (self.number, value)
-            system = {"guest_os": f"client {self.number}"}
-            run = document(STUDY, HOST, value, key=str(key), system=system)
+            is_bulk = self.rng.random() < self.bulk_share
+            size = self.rng.randint(2, MAX_LINES) if is_bulk else 1
+            runs = [self._new_run() for _ in range(size)]
             while not self.stop.is_set():
-                status = upload(self.product, run, timeout_s=RESPONSE_TIMEOUT_S)
+                status = self._send(runs)
                 self.log.statuses[status] += 1
                 if status in {200, 202}:
                     if self.rng.random() < REPEATED_SHARE:
                         continue  # as if the response was lost
-                    self.log.acked[str(key)] = time.monotonic()
+                    now = time.monotonic()
+                    self.log.acked.update((str(run["key"]), now) for run in runs)
                     break
                 if status == 500:
                     self.log.errors_at.append(time.monotonic())
                 if status in {400, 401, 404, 409, 413, 422}:
-                    self.log.refused.append(f"{key}: {status}")
+                    self.log.refused.append(f"{runs[0]['key']}: {status}")
                     break
                 time.sleep(self.rng.uniform(0.05, 0.2))
+
+    def _new_run(self) -> dict[str, Any]:
+        key = str(UUID(int=self.rng.getrandbits(128), version=4))
+        # Random, because runs with equal values would be duplicates.
+        value = self.rng.uniform(50, 60)
+        system = f"client {self.number}, part {len(self.log.sent) // RUNS_PER_SYSTEM}"
+        self.log.sent[key] = (system, value)
+        study, names = self.under_test.study, {"guest_os": system}
+        return document(study, HOST, value, key=key, system=names)
+
+    def _send(self, runs: list[dict[str, Any]]) -> int:
+        product = self.under_test.product
+        if len(runs) == 1:
+            return upload(product, runs[0], timeout_s=RESPONSE_TIMEOUT_S)
+        return upload_lines(product, runs, timeout_s=RESPONSE_TIMEOUT_S)
 
 
 class Reader(threading.Thread):
     def __init__(self, under_test: ProductUnderTest, stop: threading.Event) -> None:
         super().__init__(daemon=True)
         self.port, self.stop, self.log = under_test.product.port, stop, ClientLog()
+        self.pages = [page.format(study=under_test.study) for page in PAGES]
 
     def run(self) -> None:
         while not self.stop.is_set():
-            for page in PAGES:
+            for page in self.pages:
                 status = send_request(
                     self.port, page, timeout_s=RESPONSE_TIMEOUT_S
                 ).status
@@ -273,20 +296,24 @@ LINE = (
 
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
     """Run a product and apply faults; return the values for `LINE`."""
-    with _disk(folder) as has_disk:
+    with mounted_disk(folder, DISK) as has_disk:
         product = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
             product.wait_until_ready()
-            return _run_faults(
-                ProductUnderTest(product), seed, seconds, has_disk, sabotage
+            return run_faults(
+                ProductUnderTest(product),
+                seed,
+                seconds,
+                has_disk=has_disk,
+                sabotage=sabotage,
             )
         finally:
             product.stop()
 
 
 @contextmanager
-def _disk(folder: Path) -> Iterator[bool]:
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=755", "tmpfs"]
+def mounted_disk(folder: Path, size: str) -> Iterator[bool]:
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs"]
     target = folder / "var"
     target.mkdir()
     mount = subprocess.run([*command, str(target)], capture_output=True, check=False)
@@ -299,23 +326,33 @@ def _disk(folder: Path) -> Iterator[bool]:
             subprocess.run(["umount", "--lazy", str(target)], check=False)
 
 
-def _run_faults(
+def run_faults(
     under_test: ProductUnderTest,
     seed: int,
     seconds: float,
+    *,
     has_disk: bool,
-    sabotage: bool,
+    sabotage: bool = False,
+    most_runs: float = math.inf,
+    bulk_share: float = 0.0,
 ) -> Figures:
-    client = under_test.product.client()
-    client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
+    client, study = under_test.product.client(), under_test.study
+    client.create_study({"slug": study, "title": "Chaos", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
     stop = threading.Event()
-    uploaders = [Uploader(n, under_test, seed, stop) for n in range(CLIENTS)]
+    uploaders = [
+        Uploader(number, under_test, seed, stop, bulk_share)
+        for number in range(CLIENTS)
+    ]
     reader = Reader(under_test, stop)
     for thread in (*uploaders, reader):
         thread.start()
     faults = FAULTS | (DISK_FAULTS if has_disk else {})
-    applied = _apply_faults(under_test, faults, seed, seconds)
+
+    def is_enough() -> bool:
+        return sum(len(uploader.log.acked) for uploader in uploaders) >= most_runs
+
+    applied = _apply_faults(under_test, faults, seed, seconds, is_enough)
     # Clients go on until the product has recovered, then finish their last requests.
     wait_until(lambda: _is_healthy(client), SETTLE_TIMEOUT_S)
     stop.set()
@@ -324,7 +361,8 @@ def _run_faults(
     started = time.monotonic()
     if sabotage:
         _sabotage(under_test)
-    unsettled = _settle(under_test)
+    acknowledged = sum(len(uploader.log.acked) for uploader in uploaders)
+    unsettled = _settle(under_test, SETTLE_TIMEOUT_S + acknowledged / SLOWEST_RATE)
     settled_s = time.monotonic() - started
     logs = [uploader.log for uploader in uploaders]
     outages = _outages(applied, logs)
@@ -337,7 +375,7 @@ def _run_faults(
         "seconds": seconds,
         "faults": len(applied),
         "kinds": len({name for name, _ in applied}),
-        "acknowledged": sum(len(log.acked) for log in logs),
+        "acknowledged": acknowledged,
         "refused": sum(len(log.refused) for log in logs),
         "errors": len(errors_at) - inside,
         "errors_in_outages": inside,
@@ -348,14 +386,18 @@ def _run_faults(
 
 
 def _apply_faults(
-    under_test: ProductUnderTest, faults: dict[str, Fault], seed: int, seconds: float
+    under_test: ProductUnderTest,
+    faults: dict[str, Fault],
+    seed: int,
+    seconds: float,
+    is_enough: Callable[[], bool],
 ) -> list[tuple[str, float]]:
     """Apply random faults until the time is over; return names and start times."""
     rng = random.Random(seed)
     applied: list[tuple[str, float]] = []
     end = time.monotonic() + seconds
     remaining: list[str] = []
-    while time.monotonic() < end:
+    while time.monotonic() < end and not is_enough():
         # Apply each kind before repeating any.
         remaining = remaining or rng.sample(sorted(faults), len(faults))
         name = remaining.pop()
@@ -390,7 +432,7 @@ def _is_healthy(client: Client) -> bool:
     return False
 
 
-def _settle(under_test: ProductUnderTest) -> str:
+def _settle(under_test: ProductUnderTest, timeout_s: float = SETTLE_TIMEOUT_S) -> str:
     """Wait until all uploads are processed; return "", or a problem after a timeout."""
     waiting = (
         "SELECT count(*) FROM benchmarks_job"
@@ -401,7 +443,7 @@ def _settle(under_test: ProductUnderTest) -> str:
         def pending() -> Any:
             return connection.execute(waiting).fetchone()
 
-        is_settled = wait_until(lambda: pending() == (0,), SETTLE_TIMEOUT_S)
+        is_settled = wait_until(lambda: pending() == (0,), timeout_s)
         return "" if is_settled else f"{pending()[0]} uploads wait"
 
 
@@ -413,21 +455,21 @@ def _compare(under_test: ProductUnderTest, logs: list[ClientLog]) -> dict[str, i
             "SELECT run.key::text, run.status FROM benchmarks_run AS run"
             " JOIN benchmarks_study AS study ON study.id = run.study_id"
             " WHERE study.slug = %s",
-            [STUDY],
+            [under_test.study],
         ).fetchall()
         cells = connection.execute(
             "SELECT system.guest_os, cell.n, cell.mean FROM benchmarks_cell AS cell"
             " JOIN benchmarks_system AS system ON system.id = cell.system_id"
             " JOIN benchmarks_study AS study ON study.id = cell.study_id"
             " WHERE study.slug = %s",
-            [STUDY],
+            [under_test.study],
         ).fetchall()
     stored = Counter(str(key) for key, _ in runs)
     statuses = Counter(str(status) for _, status in runs)
     expected: dict[str, list[float]] = {}
     for key in stored.keys() & sent.keys():
-        number, value = sent[key]
-        expected.setdefault(f"client {number}", []).append(value)
+        name, value = sent[key]
+        expected.setdefault(name, []).append(value)
     actual = {str(name): (n, mean) for name, n, mean in cells}
     wrong = 0
     for name, values in expected.items():

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -95,12 +95,31 @@ def database(var: Path) -> Iterator["psycopg.Connection[Any]"]:
 
 def upload(product: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -> int:
     """Upload a run; return the status of the response, or 0 if there is none."""
+    return _post(product, "runs/", "json", orjson.dumps(run), timeout_s)
+
+
+def upload_lines(
+    product: Product, runs: Sequence[Mapping[str, Any]], *, timeout_s: float = 30
+) -> int:
+    """Upload runs in one request; return the status, or 0 if there is no response."""
+    lines = b"\n".join(map(orjson.dumps, runs))
+    return _post(product, "runs/bulk/", "x-ndjson", lines, timeout_s)
+
+
+def _post(
+    product: Product, path: str, media: str, body: bytes, timeout_s: float
+) -> int:
     token = (product.var / "upload-token").read_text().strip()
-    headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
-    sent: dict[str, Any] = {"method": "POST", "headers": headers}
-    path, body = "/api/v1/runs/", orjson.dumps(run)
     return send_request(
-        product.port, path, body=body, timeout_s=timeout_s, **sent
+        product.port,
+        f"/api/v1/{path}",
+        method="POST",
+        body=body,
+        headers={
+            "Authorization": f"Token {token}",
+            "Content-Type": f"application/{media}",
+        },
+        timeout_s=timeout_s,
     ).status
 
 
