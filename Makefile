@@ -90,13 +90,13 @@ test-fast: dev ## run tests that need no database
 	$(PYTEST) $(WITHOUT_SERVERS) $(FAST_TESTS) $(ARGS)
 
 .PHONY: test-pythons
-test-pythons: dev ## run tests without server and browser on every installed Python (NEWEST=1: only the newest; THIRD=1: a third of the files)
+test-pythons: dev ## run tests without server and browser on every installed Python (NEWEST=1: only the newest; DAY=1: a sixth of the files)
 	@$(VENV_PYTHON) -m tests.pythons $(if $(NEWEST),newest,run) $(WITHOUT_SERVERS) $(PARALLEL) \
-		$(if $(THIRD),--third $(THIRD)) $(ARGS)
+		$(if $(DAY),--day $(DAY)) $(ARGS)
 
 .PHONY: test-slow
-test-slow: dev browser ## run the slow tests: accessibility of every page, all boundary values of the API, caching, product tests (THIRD=1: every third page)
-	$(PYTEST) -m slow $(TWO_WORKERS) $(if $(THIRD),--third $(THIRD)) tests/dashboard/access tests/dashboard/test_cache_everywhere.py tests/product \
+test-slow: dev browser ## run the slow tests: accessibility of every page, all boundary values of the API, caching, product tests (DAY=1: every sixth page)
+	$(PYTEST) -m slow $(TWO_WORKERS) $(if $(DAY),--day $(DAY)) tests/dashboard/access tests/dashboard/test_cache_everywhere.py tests/product \
 		tests/dashboard/test_visibility.py tests/api/boundary_values.py $(ARGS)
 
 # Debian: apt-get install --no-install-recommends openssh-server wine

@@ -21,6 +21,7 @@ from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
 from benchmarks.studies import checking, data_versions
 from benchmarks.uploads import intake, processing
 from tests import publications, reference_studies, upload_documents
+from tests.pure_plugin import SIXTHS
 
 # The duration of an example depends on how busy the machine is, not on the code.
 hypothesis.settings.register_profile("virtlab", deadline=None)
@@ -55,20 +56,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = (
-        "run every third test marked `walk`, or a third of the pure tests' files;"
-        " consecutive numbers cover them all"
+        "run every sixth test marked `walk`, or a sixth of the pure tests' files;"
+        " six consecutive numbers cover them all"
     )
-    parser.addoption("--third", type=int, metavar="NUMBER", help=help_text)
+    parser.addoption("--day", type=int, metavar="NUMBER", help=help_text)
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has deselected unwanted tests
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Select a third of the slow tests if asked, and run the slowest folders first."""
-    if (third := config.getoption("third")) is not None:
+    """Select a sixth of the walks if asked, and run the slowest folders first."""
+    if (day := config.getoption("day")) is not None:
         walks = [item for item in items if item.get_closest_marker("walk")]
-        skipped = set(walks) - set(walks[third % 3 :: 3])
+        skipped = set(walks) - set(walks[day % SIXTHS :: SIXTHS])
         config.hook.pytest_deselected(items=list(skipped))
         items[:] = [item for item in items if item not in skipped]
     browsers = {item.path for item in items if item.get_closest_marker("browser")}

@@ -26,7 +26,8 @@ MARKS = (
     "wine",
 )
 # Users run these folders of the product with other Pythons than the server's.
-IN_EVERY_THIRD = ("tests/agents", "tests/client")
+EVERY_DAY = ("tests/agents", "tests/client")
+SIXTHS = 6
 
 
 @pytest.hookimpl(trylast=True)
@@ -40,16 +41,17 @@ def pytest_collection_modifyitems(
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``--third``, do not import the files of the other two thirds."""
-    third = config.getoption("third", None)
-    if third is None or not collection_path.match("test_*.py"):
+    """With ``--day``, do not import the files of the other five days."""
+    day = config.getoption("day", None)
+    if day is None or not collection_path.match("test_*.py"):
         return None
     name = collection_path.relative_to(config.rootpath).as_posix()
-    return not is_in_third(name, third) or None
+    return not is_of_day(name, day) or None
 
 
-def is_in_third(name: str, third: int) -> bool:
-    return name.startswith(IN_EVERY_THIRD) or crc32(name.encode()) % 3 == third % 3
+def is_of_day(name: str, day: int) -> bool:
+    sixth = crc32(name.encode()) % SIXTHS
+    return name.startswith(EVERY_DAY) or sixth == day % SIXTHS
 
 
 def is_pure(item: pytest.Item) -> bool:

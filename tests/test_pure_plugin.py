@@ -13,14 +13,14 @@ def test_every_own_marker_is_deselected():
     assert {marker.partition(":")[0] for marker in marks} <= set(pure_plugin.MARKS)
 
 
-def test_three_consecutive_thirds_have_every_file_and_each_has_the_agents():
+def test_six_consecutive_days_run_every_file_and_each_runs_the_agents():
     files = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/**/*.py")]
-    thirds = [
-        {name for name in files if pure_plugin.is_in_third(name, day)}
-        for day in range(364, 367)
+    days = [
+        {name for name in files if pure_plugin.is_of_day(name, day)}
+        for day in range(364, 370)
     ]
 
-    assert set.union(*thirds) == set(files)
-    for third in thirds:
-        assert len(third) < len(files) / 2
-        assert {name for name in files if name.startswith("tests/agents/")} < third
+    assert set.union(*days) == set(files)
+    for names in days:
+        assert len(names) < len(files) / 2
+        assert {name for name in files if name.startswith("tests/agents/")} < names

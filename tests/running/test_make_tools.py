@@ -199,12 +199,12 @@ def test_build_machine_runs_the_most_important_parts_first(tmp_path):
 
     assert calls == [
         "make test PYTHON=python3.11",
-        "make test-slow THIRD=327",
+        "make test-slow DAY=327",
         "make privacy-crawl MAX_PAGES=400 SEED=327",
         "make chaos SECONDS=30 SEED=327",
         "make recovery-drill",
         *ATTACKS,
-        "make test-pythons NEWEST=1 THIRD=327",
+        "make test-pythons NEWEST=1 DAY=327",
         "make test-prometheus",
         "make test-packages ARGS=-k tools",
         "make test-probe",
@@ -259,7 +259,7 @@ def test_failed_tests_are_repeated_alone(tmp_path):
         "make test PYTHON=python3.11",
         "make test PYTHON=python3.11 ARGS=-n0 --last-failed"
         " --last-failed-no-failures none",
-        "make test-slow THIRD=327",
+        "make test-slow DAY=327",
     ]
     assert "a.py::test_a" in done.stdout
     assert calls.count("make chaos SECONDS=30 SEED=327") == 2
@@ -273,7 +273,7 @@ def test_six_failed_tests_are_not_repeated(tmp_path):
     done, calls = build_machine(tmp_path, user=1000, is_fit=False, failed=failed)
 
     assert done.returncode != 0
-    assert calls[:2] == ["make test PYTHON=python3.11", "make test-slow THIRD=327"]
+    assert calls[:2] == ["make test PYTHON=python3.11", "make test-slow DAY=327"]
     assert "FAILED: make test\n" in done.stdout
     assert done.stdout.splitlines()[-1] == "44 passed, 2 failed"
 

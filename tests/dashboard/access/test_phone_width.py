@@ -21,11 +21,12 @@ WIDTHS = (320, 360)
 # The widest font is the hardest case; `make test-slow` also uses the narrow ones.
 TRANSLATED = [code for code, _name in settings.LANGUAGES if code != "en"]
 WIDEST, *NARROW = FAMILIES
+SLOW = (pytest.mark.slow, pytest.mark.walk)
 
 
 @pytest.fixture(
     scope="module",
-    params=[WIDEST, *(pytest.param(each, marks=pytest.mark.slow) for each in NARROW)],
+    params=[WIDEST, *(pytest.param(each, marks=SLOW) for each in NARROW)],
 )
 def phones(request, chromium, site):
     """Return a font family and the windows of two users in that font."""

@@ -27,6 +27,7 @@ def large(chromium, site):
         yield visit
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize("address", PUBLIC)
 def test_page_scales_with_browser_font_size(large, site, address):
     page = large.open(site.address(address))
