@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -39,6 +40,8 @@ _MOMENT: Final = '\'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\''
 _CSV: Final = "FORMAT csv"
 # JSON contains neither character, so nothing is quoted.
 _LINES: Final = "FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02'"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,16 @@ def limited_file(
     folder: Path, is_cancelled: Callable[[], bool]
 ) -> Iterator[LimitedFile]:
     """Yield a temporary file for one state of the database; close it on errors."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = LimitedFile(folder, is_cancelled)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = LimitedFile(folder, is_cancelled)
+    except OSError as error:
+        logger.warning("An export failed: %s", error)
+        raise StorageFullError(
+            "disk_full",
+            "The server cannot write files at the moment. Contact the administrator "
+            "of this server.",
+        ) from None
     try:
         with consistent_snapshot(is_read_only=True):
             yield target

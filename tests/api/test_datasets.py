@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -279,6 +280,17 @@ def test_files_are_refused_before_the_disk_is_full(anyone, measured, monkeypatch
     answer = anyone.get("data/cells/parquet/")
 
     assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
+
+
+def test_export_on_a_read_only_disk_is_refused(anyone, measured, monkeypatch):
+    def refuse(**_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", refuse)
+
+    for path in ("data/cells/csv/", "study-file/?study=alpha-lab/study"):
+        answer = anyone.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
 
 
 def test_head_creates_no_file(anyone, measured, monkeypatch):
