@@ -7,6 +7,7 @@ from typing import Final
 
 from benchmarks import units
 from benchmarks.analysis.baselines import ON_HOST_SCENARIOS
+from benchmarks.errors import InvalidError
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
 from benchmarks.plausibility.study_facts import CellFact, StudyFacts
 from benchmarks.sentences import Sentence, pluralized
@@ -114,7 +115,10 @@ def _possible_links(
 
 
 def _bits(cell: CellFact) -> float:
-    return units.convert(cell.mean, cell.unit, "bit/s")
+    try:
+        return units.convert(cell.mean, cell.unit, "bit/s")
+    except InvalidError:  # beyond the range of floats
+        return math.inf
 
 
 @rule(

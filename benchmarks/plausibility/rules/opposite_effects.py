@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
-from benchmarks.plausibility.study_facts import CellFact, StudyFacts
+from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_from_log
 from benchmarks.sentences import Sentence
 
 MIN_EFFECT: Final = 0.1
@@ -52,12 +52,12 @@ def opposite_effects(study: StudyFacts) -> Iterator[Finding]:
                     "single effect.",
                     system=best[1].system_phrase,
                     better=best[1].case_name,
-                    gain=math.exp(best[0]),
+                    gain=factor_from_log(best[0]),
                     worse=worst[1].case_name,
-                    loss=math.exp(worst[0]),
+                    loss=factor_from_log(worst[0]),
                 ),
                 [cell for _, cell in effects],
-                ratios=[math.exp(effect) for effect, _ in effects],
+                ratios=[factor_from_log(effect) for effect, _ in effects],
             )
 
 
@@ -65,7 +65,7 @@ def _effect(cell: CellFact, reference: CellFact) -> float | None:
     """Return the log ratio of speeds if it is large and significant."""
     if min(cell.n, reference.n) < MIN_RUNS or min(cell.mean, reference.mean) <= 0:
         return None
-    ratio = math.log(cell.mean / reference.mean)
+    ratio = math.log(cell.mean) - math.log(reference.mean)
     if cell.better == "lower":
         ratio = -ratio
     variances = [

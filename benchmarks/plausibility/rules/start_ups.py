@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
-from benchmarks.plausibility.study_facts import CellFact, StudyFacts
+from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_from_log
 from benchmarks.sentences import Sentence, pluralized
 
 CONTAINERS: Final = frozenset({"docker", "lxd", "lxc", "podman", "systemd-nspawn"})
@@ -92,7 +92,9 @@ def lean_machine_slower(study: StudyFacts) -> Iterator[Finding]:
                         usual=slowest.mean,
                     ),
                     [cell, slowest],
-                    factor=cell.mean / slowest.mean,
+                    factor=factor_from_log(
+                        math.log(cell.mean) - math.log(slowest.mean)
+                    ),
                 )
 
 
@@ -119,7 +121,7 @@ def _is_lean(cell: CellFact) -> bool:
 def _is_slower(cell: CellFact, other: CellFact) -> bool:
     if min(cell.mean, other.mean) <= 0:
         return False
-    excess = math.log(cell.mean / other.mean)
+    excess = math.log(cell.mean) - math.log(other.mean)
     variances = [(c.relative_variance or 0.0) / len(c.readings) for c in (cell, other)]
     return excess > max(
         math.log1p(MIN_EXCESS), CRITICAL_ERRORS * math.sqrt(sum(variances))

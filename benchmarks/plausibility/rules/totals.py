@@ -1,5 +1,6 @@
 """Rules about totals of several benchmarks, and summaries uploaded as runs."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
@@ -77,7 +78,7 @@ def _incomplete_totals(systems: Sequence[Parts]) -> Iterator[Finding]:
             lacking = sum(median(w[part].mean for w in whole) for part in missing)
             total = parts[name]
             least = max(MIN_MISSING_SHARE * lacking, MIN_DIFFERENCE * typical)
-            if missing and typical - total.mean >= least:
+            if missing and math.inf > typical - total.mean >= least:
                 yield cell_finding(
                     Sentence(
                         "{name} is {mean:g} {unit}, but {typical:g} {unit} on most "
