@@ -105,7 +105,9 @@ def container_conflicts(evidence: Evidence) -> List[str]:
         return ["It is a container of %s." % " and of ".join(named)]
     is_first = evidence.get("pid_namespace") == FIRST_PID_NAMESPACE
     reliable = _by_environment(evidence) + _by_control_group(evidence)
-    if named and is_first and not reliable and _by_markers(evidence):
+    # These do not create a PID namespace by default.
+    is_shared = not set(named) - {"apptainer", "charliecloud"}
+    if named and is_first and not (is_shared or reliable) and _by_markers(evidence):
         return [
             "Marked as %s, but it shares the PID namespace of the machine." % named[0]
         ]

@@ -25,6 +25,7 @@ from agents.detection.containers import (
     CONTAINER_VARIABLES,
     FIRST_NAMESPACES,
 )
+from agents.detection.translation import tracer
 from agents.files import list_names, read_link, read_text_file
 from agents.processes import program_output
 
@@ -319,6 +320,8 @@ def file_indicators(root: str = "/") -> Indicators:
     environment = (text("proc/1/environ") or "").split("\0")
     return {
         "kernel": text("proc/sys/kernel/osrelease"),
+        "kernel_machine": text("proc/sys/kernel/arch"),
+        "tracer": tracer(text("proc/self/status") or ""),
         "version": text("proc/version"),
         "dmi": {name: text("sys/class/dmi/id/" + name) for name in _DMI},
         "device_tree": {

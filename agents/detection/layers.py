@@ -11,6 +11,7 @@ from agents.detection.findings import DetectedLayer, Evidence
 from agents.detection.firmware import firmware_layers
 from agents.detection.native_evidence import missing_native_evidence
 from agents.detection.operating_systems import operating_system_layers
+from agents.detection.translation import translated_layers
 
 # CPUID leaves 0x40000000, 0x40000100, ...: text of ebx, ecx, edx.
 SIGNATURES = {
@@ -28,9 +29,13 @@ SIGNATURES = {
     "Jailhouse": "jailhouse",
     "OpenBSDVMM58": "openbsd-vmm",
     "HAXMHAXMHAXM": "haxm",
+    "___ NVMM ___": "nvmm",
     "QNXQVMBSQG": "qnx",
     "UnisysSpar64": "unisys-spar",
 }
+
+# Hypervisors for which QEMU emulates the devices, besides KVM and Xen.
+_QEMU_ACCELERATORS = ("haxm", "nvmm")
 
 # Hypervisors whose signatures VirtualBox shows to some guests.
 SPOOFABLE = ("kvm", "hyper-v")
@@ -138,7 +143,8 @@ def detect_layers(evidence: Evidence) -> Detection:
         # CPUID describes the machine on which the kernel runs as a program.
         outer.append(DetectedLayer("uml", "The kernel is a program (user-mode Linux)."))
     outer += operating_system_layers(evidence)
-    findings = outer + wsl_version(evidence, bool(outer)) + container_layers(evidence)
+    inner = container_layers(evidence) + translated_layers(evidence)
+    findings = outer + wsl_version(evidence, bool(outer)) + inner
     layers = tuple(finding.layer for finding in findings)
     reasons = [finding.reason for finding in findings]
     if not evidence.get("leaves"):
@@ -340,7 +346,8 @@ def _firmware_conflicts(evidence: Evidence, layers: Tuple[str, ...]) -> List[str
         if is_hidden and evidence.get("acpi_qemu"):
             return ["QEMU's device exists, but CPUID shows no hypervisor."]
         return []
-    if not set(consistent) & set(layers):
+    is_accelerated = "qemu" in consistent and set(_QEMU_ACCELERATORS) & set(layers)
+    if not is_accelerated and not set(consistent) & set(layers):
         rest = " > ".join(layers) or "no hypervisor"
         return ['The firmware reports "%s", other evidence %s.' % (text, rest)]
     if is_hidden:

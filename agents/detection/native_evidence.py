@@ -9,6 +9,7 @@ from agents.detection.firmware import (
     has_physical_chassis,
     is_physical_cloud,
 )
+from agents.detection.translation import tracer_doubts
 
 # Prefixes of the vendor names in the firmware of physical machines.
 MAKERS = (
@@ -175,6 +176,7 @@ def _environment_doubts(evidence: Evidence) -> List[str]:
         doubts.append("The operating system %s is not known." % system)
     if system in ("Darwin", "FreeBSD") and evidence.get("vm_guest") is None:
         doubts.append("The kernel does not state whether it is a guest.")
+    doubts += tracer_doubts(evidence)
     others = other_namespaces(evidence)
     if others:
         names = ", ".join(others)
