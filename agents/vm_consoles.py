@@ -19,6 +19,8 @@ _KERNEL = re.compile(r"Linux version |Booting Linux |Command line: ")
 _INIT = re.compile(
     r"Run /\S+ as init process|systemd\[1\]|INIT: version|Welcome to |init started"
 )
+# Lines that a guest prints after each answered ping and write, and those of `ping`.
+EVENTS = {"ping": re.compile(r"ping\b|\d+ bytes from"), "write": re.compile(r"write\b")}
 _MAX_TEXT = 4 * 1024 * 1024
 _MAPPING = re.compile(r"^[0-9a-f]+-[0-9a-f]+ ", re.MULTILINE)
 _PSS = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
@@ -31,6 +33,8 @@ class VirtualMachine:
     def __init__(self, argv: List[str], until: str) -> None:
         self.text = ""
         self.line_times_s: List[float] = []
+        self.events_s: Dict[str, List[float]] = {name: [] for name in EVENTS}
+        self._line = ""
         patterns = (_OUTPUT, _KERNEL, _INIT, re.compile(until))
         self._patterns = dict(zip(STAGES, patterns))
         self.times_s: Dict[str, float] = {}
@@ -61,8 +65,13 @@ class VirtualMachine:
         """Read what the console shows now; return False at its end."""
         data = os.read(self.fileno(), 65536)
         now_s = time.monotonic() - self.started_s
-        self.text = (self.text + data.decode("utf-8", "replace"))[-_MAX_TEXT:]
-        self.line_times_s += [now_s] * data.count(b"\n")
+        text = data.decode("utf-8", "replace")
+        self.text = (self.text + text)[-_MAX_TEXT:]
+        *lines, self._line = (self._line + text).split("\n")
+        self.line_times_s += [now_s] * len(lines)
+        for name, pattern in EVENTS.items():
+            shown = sum(1 for line in lines if pattern.match(line))
+            self.events_s[name] += [now_s] * shown
         for stage, pattern in self._patterns.items():
             if stage not in self.times_s and pattern.search(self.text):
                 self.times_s[stage] = now_s

@@ -6,24 +6,30 @@ import shutil
 import socket
 import tempfile
 import time
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.errors import AgentError
-from agents.vm_consoles import VirtualMachine, watch_consoles
+from agents.vm_consoles import EVENTS, VirtualMachine, watch_consoles
 
 _CONNECT_S = 20.0
 _POLL_S = 0.05
+_PING = ("ping", "-n", "-i", "0.05")
+
+
+class Gap(NamedTuple):
+    """The longest time between events around the migration, and before it."""
+
+    longest_s: float
+    usual_s: float
 
 
 class Migration(NamedTuple):
-    """``gap_s`` is the longest time without a console line around the migration;
-    ``usual_gap_s`` the longest one before it.
-    """
+    """``events`` has the gaps of pings and writes, if there were any."""
 
     downtime_s: float
     total_s: float
-    gap_s: float
-    usual_gap_s: float
+    lines: Gap
+    events: Dict[str, Gap]
     sent_bytes: int
 
 
@@ -61,11 +67,17 @@ class Qmp:
         self._socket.close()
 
 
-def migrate(words: List[str], until: str, limit_s: float, watch_s: float) -> Migration:
-    """Start a machine and migrate it when it is ready, or raise AgentError."""
+def migrate(
+    words: List[str], until: str, limit_s: float, watch_s: float, address: str = ""
+) -> Migration:
+    """Start a machine and migrate it when it is ready, or raise AgentError.
+
+    The machine is pinged at ``address``, if given.
+    """
     folder = tempfile.mkdtemp(prefix="virtlab-vm-")
     machines: List[VirtualMachine] = []
     monitors: List[Qmp] = []
+    pings: List[VirtualMachine] = []
     try:
         paths = [os.path.join(folder, name) for name in ("source", "target", "move")]
         monitor = ["-qmp", "unix:%s,server=on,wait=off"]
@@ -80,21 +92,25 @@ def migrate(words: List[str], until: str, limit_s: float, watch_s: float) -> Mig
         target = VirtualMachine(listening, until)
         machines.append(target)
         monitors += [Qmp(paths[0]), Qmp(paths[1])]
-        watch_consoles(machines, watch_s, until_ready=False)
+        if address:
+            pings.append(VirtualMachine([*_PING, address], "bytes from"))
+        watch_consoles(machines + pings, watch_s, until_ready=False)
         begun_s = time.monotonic()
         monitors[0].ask("migrate", uri="unix:%s" % paths[2])
-        state = _wait(monitors[0], machines, begun_s + limit_s)
+        state = _wait(monitors[0], machines + pings, begun_s + limit_s)
         if state.get("status") != "completed":
             raise AgentError("the migration %s: %s" % (state.get("status"), state))
-        watch_consoles([target], watch_s, until_ready=False)
-        return _result(state, source, target, begun_s)
+        watch_consoles([target, *pings], watch_s, until_ready=False)
+        if address and not pings[0].is_ready:
+            raise AgentError("No ping was answered:\n  %s" % pings[0].last_lines())
+        return _result(state, machines, pings[0] if pings else None, begun_s)
     except OSError as error:
         ends = "\n  ".join(machine.last_lines(2) for machine in machines)
         raise AgentError("%s\n  %s" % (error, ends)) from None
     finally:
         for connection in monitors:
             connection.close()
-        for machine in machines:
+        for machine in machines + pings:
             machine.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -112,22 +128,40 @@ def _wait(
 
 def _result(
     state: Dict[str, Any],
-    source: VirtualMachine,
-    target: VirtualMachine,
+    machines: List[VirtualMachine],
+    pings: Optional[VirtualMachine],
     begun_s: float,
 ) -> Migration:
-    before = [source.started_s + at for at in source.line_times_s]
-    after = [target.started_s + at for at in target.line_times_s]
-    ready_s = source.started_s + source.times_s["ready"]
-    usual = [at for at in before if ready_s <= at <= begun_s]
-    around = [at for at in [*before, *after] if at >= (usual or [ready_s])[-1]]
+    ready_s = machines[0].started_s + machines[0].times_s["ready"]
+
+    def gap(times_s: List[float]) -> Optional[Gap]:
+        return gap_around(times_s, ready_s, begun_s)
+
+    events = {}
+    for name in EVENTS:
+        sources = [pings] if pings and name == "ping" else machines
+        found = gap(
+            [shown.started_s + at for shown in sources for at in shown.events_s[name]]
+        )
+        if found:
+            events[name] = found
+    lines = [shown.started_s + at for shown in machines for at in shown.line_times_s]
     return Migration(
         downtime_s=state.get("downtime", 0) / 1000,
         total_s=state.get("total-time", 0) / 1000,
-        gap_s=longest_gap(around),
-        usual_gap_s=longest_gap(usual),
+        lines=gap(lines) or Gap(0.0, 0.0),
+        events=events,
         sent_bytes=int(state.get("ram", {}).get("transferred", 0)),
     )
+
+
+def gap_around(times_s: List[float], ready_s: float, begun_s: float) -> Optional[Gap]:
+    """Return the gaps of events; None without events before and after ``begun_s``."""
+    usual = [at for at in times_s if ready_s <= at <= begun_s]
+    around = [at for at in times_s if at >= max(usual, default=ready_s)]
+    if not around:
+        return None
+    return Gap(longest_gap(around), longest_gap(usual))
 
 
 def longest_gap(times_s: List[float]) -> float:

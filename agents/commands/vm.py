@@ -11,8 +11,9 @@ All times are those of this machine's clock, so the guest's clock does not matte
 `boot` starts machines at once and prints their start-up times, their memory (PSS), and
 the share of processor time for which their threads waited. It fails if a machine does
 not start within --limit-s, which ends a loop over --count. `migrate` moves a machine to
-a second QEMU on this host, and prints the downtime that QEMU states and the longest gap
-between lines of the console.
+a second QEMU on this host, and prints the downtime that QEMU states, and the longest
+gaps between lines of the console, lines that begin with `write` (print one after each
+write), and answered pings: lines that begin with `ping`, or those of --ping.
 
 Save the output and send it with `push`. For several machines at once add `--scenario
 parallel --vms N`.
@@ -27,7 +28,7 @@ from agents.argument_parsing import int_between, seconds_between
 from agents.console import Console
 from agents.errors import AgentError, UsageError
 
-VERSION = "1.0"
+VERSION = "1.1"
 DASH = "-"
 
 
@@ -54,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     number("--limit-s", seconds_between(1), 300, seconds, within)
     watched = "how long ready machines are watched"
     number("--watch-s", seconds_between(0), 5, seconds, watched)
+    parser.add_argument(
+        "--ping",
+        default="",
+        metavar="ADDRESS",
+        help="migrate: ping the machine here; less than 0.2 s apart, which needs root",
+    )
     parser.add_argument(
         "--monitor",
         default="",
@@ -129,10 +136,14 @@ def _boot(options: argparse.Namespace, repetition: int, out: Console) -> None:
 def _migrate(options: argparse.Namespace, repetition: int, out: Console) -> None:
     from agents.vm_migration import migrate
 
-    result = migrate(options.command, options.until, options.limit_s, options.watch_s)
-    fields = (result.downtime_s, result.total_s, result.gap_s, result.usual_gap_s)
+    limits = (options.limit_s, options.watch_s)
+    result = migrate(options.command, options.until, *limits, address=options.ping)
+    fields = (result.downtime_s, result.total_s, *result.lines)
     numbers = "  ".join(map(_number, fields))
     out.print_result("migration %d  %s  %d" % (repetition, numbers, result.sent_bytes))
+    for name, gap in sorted(result.events.items()):
+        row = (name, repetition, _number(gap.longest_s), _number(gap.usual_s))
+        out.print_result("%s %d  %s  %s" % row)
 
 
 def _require_ready(machines: List[Any], limit_s: float) -> None:

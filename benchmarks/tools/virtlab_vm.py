@@ -5,11 +5,13 @@ init, and the text of a ready machine (``-``: not shown). Memory is the monitor'
 KiB, and the PSS without its largest mapping, which is the guest's memory. ``wait`` is
 the share of the wanted processor time that the monitor's threads waited (steal). The
 last columns of a migration are the longest gap between lines of the console, the
-longest usual gap, and the bytes sent. With QEMU's software emulation, the parameter
-``processor`` says so. Each repetition is a run::
+longest usual gap, and the bytes sent; ``ping`` and ``write`` have the longest gap
+between answered pings or finished writes, and the usual one. With QEMU's software
+emulation, the parameter ``processor`` says so. Each repetition is a run::
 
     boot 1 1  0.214032  0.801245  5.220318  6.933012
     migration 1  0.032000  1.204000  0.114032  0.052101  88201734
+    write 1  0.131204  0.052400
 """
 
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ LINES = LineScanner(
     wait=r"wait \d+ \d+ +(?P<share>[\d.]+)[ \t]*+$",
     migration=r"migration \d+ +(?P<downtime>[\d.]+) +(?P<total>[\d.]+) +"
     r"(?P<gap>[\d.]+) +(?P<usual>[\d.]+) +(?P<sent>\d+)[ \t]*+$",
+    gap=r"(?P<event>ping|write) \d+ +(?P<longest>[\d.]+) +(?P<often>[\d.]+)[ \t]*+$",
     failed=r"failed: (?P<failed>[^\n]*\S)",
     end=r"end[ \t]*+$",
 )
@@ -84,6 +87,10 @@ def _read(run: MachineRun, line: MatchedLine) -> None:
         run.facts["machines"] = line.integer("machines")
     elif line.kind == "boot":
         _read_boot(run, line)
+    elif line.kind == "gap":
+        event = line["event"]
+        run.add(f"{event} gap", 1000 * line.number("longest"), "ms")
+        run.add(f"usual {event} gap", 1000 * line.number("often"), "ms")
     elif line.kind == "failed":
         run.is_complete = True
         run.add_failure("failed", 'It printed "{text}".', text=line["failed"])
@@ -129,11 +136,15 @@ TOOL = Tool(
         ),
         Metric("console gap", "ms", "lower", "application"),
         Metric("usual console gap", "ms", "lower", "application", kind="setting"),
+        Metric("ping gap", "ms", "lower", "application"),
+        Metric("usual ping gap", "ms", "lower", "application", kind="setting"),
+        Metric("write gap", "ms", "lower", "application"),
+        Metric("usual write gap", "ms", "lower", "application", kind="setting"),
         Metric("migration time", "s", "lower", "application"),
         Metric("migrated data", "B", "lower", "application", kind="amount"),
     ),
     labels=("{processor}",),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(r"Virtlab VM 1\.\d+",),
 )

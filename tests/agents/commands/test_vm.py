@@ -4,8 +4,16 @@ import os
 
 import pytest
 
-from agents.vm_consoles import CpuTime, Memory, accelerator, monitor_memory, wait_share
-from agents.vm_migration import longest_gap
+from agents.vm_consoles import (
+    CpuTime,
+    Memory,
+    VirtualMachine,
+    accelerator,
+    monitor_memory,
+    wait_share,
+    watch_consoles,
+)
+from agents.vm_migration import Gap, gap_around, longest_gap
 
 BOOT = (
     "echo BIOS; sleep 0.05; echo Linux version 6.1; sleep 0.05;"
@@ -84,3 +92,27 @@ def test_software_emulation_is_named(words, name):
 def test_gap_is_the_longest_pause_between_lines():
     assert longest_gap([1.0, 1.1, 3.1, 3.0]) == pytest.approx(1.9)
     assert longest_gap([1.0]) == 0
+
+
+def test_gaps_are_those_around_the_migration_and_before():
+    times = [0.5, 1.0, 1.2, 1.3, 3.0, 3.1]
+
+    assert gap_around(times, ready_s=1.0, begun_s=1.4) == Gap(
+        pytest.approx(1.7), pytest.approx(0.2)
+    )
+    assert gap_around([], ready_s=1.0, begun_s=1.4) is None
+
+
+def test_pings_and_writes_are_counted_by_lines():
+    script = r"printf 'pi'; sleep 0.1; printf 'ng\nwrite 1\nwriter\nmy ping\n'"
+    lines = "64 bytes from 10.0.2.15: icmp_seq=1 ttl=64 time=0.1 ms"
+    machine = VirtualMachine(["sh", "-c", f"{script}; echo '{lines}'"], "never")
+
+    watch_consoles([machine], 20, until_ready=False)
+    machine.stop()
+
+    assert {name: len(at) for name, at in machine.events_s.items()} == {
+        "ping": 2,
+        "write": 1,
+    }
+    assert len(machine.line_times_s) == 5
