@@ -24,6 +24,7 @@ from benchmarks.analysis.plan_steps import STEP_KINDS, STEP_ORDERS
 from benchmarks.errors import UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study
 from benchmarks.plans import coordination, planning
+from benchmarks.plans.setting_variants import SETTING_LEVELS
 
 MAX_SYSTEMS = 100
 MAX_SLOTS = 100
@@ -72,6 +73,15 @@ class PlanSystemInput(StrictSerializer):
         max_value=MAX_SLOTS,
         help_text=(
             "The number of guests of this system that take part; the default is 1."
+        ),
+    )
+    settings = ListOf(
+        child=Choice(choices=tuple(SETTING_LEVELS)),
+        required=False,
+        max_length=len(SETTING_LEVELS),
+        help_text=(
+            "Instead of the system, measure systems that differ from it in one of "
+            "these settings each (`docs/agents.md`, Settings)."
         ),
     )
 

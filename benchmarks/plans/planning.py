@@ -25,6 +25,7 @@ from benchmarks.errors import (
     UnknownNameError,
 )
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study, System
+from benchmarks.plans.setting_variants import setting_variants
 from benchmarks.sentences import Sentence
 from benchmarks.studies.systems import register_system
 from benchmarks.text_validation import clean_text
@@ -88,18 +89,42 @@ def _planned_systems(
 ) -> list[dict[str, int]]:
     slots_by_system: dict[int, int] = {}
     for planned in systems:
-        system = planned["system"]
-        if isinstance(system, dict):
-            system = register_system(lab=study.lab, description=system)[0].pk
-        elif not System.objects.filter(lab=study.lab_id, pk=system).exists():
-            raise UnknownNameError("system", system)
-        if system in slots_by_system:
-            raise InvalidError(
-                "invalid_plan",
-                "A system is in the plan twice. Include it once, with all its slots.",
-            )
-        slots_by_system[system] = planned.get("slots", 1)
+        stated = planned["system"]
+        if isinstance(stated, dict):
+            system = register_system(lab=study.lab, description=stated)[0]
+        else:
+            own = System.objects.filter(lab=study.lab_id, pk=stated)
+            found = own.select_related("host").first()
+            if found is None:
+                raise UnknownNameError("system", stated)
+            system = found
+        for pk in _setting_systems(system, planned.get("settings", ())):
+            if pk in slots_by_system:
+                raise InvalidError(
+                    "invalid_plan",
+                    "A system is in the plan twice. Include it once, with all its "
+                    "slots.",
+                )
+            slots_by_system[pk] = planned.get("slots", 1)
     return [{"system": pk, "slots": slots} for pk, slots in slots_by_system.items()]
+
+
+def _setting_systems(system: System, settings: Sequence[str]) -> Iterable[int]:
+    """Return the system, or instead systems that differ in one setting each."""
+    if not settings:
+        return [system.pk]
+    if system.is_native:
+        raise InvalidError(
+            "invalid_plan",
+            "Bare metal has no settings of a hypervisor to compare. Choose a guest.",
+        )
+    stated = {"host": system.host.slug, **system.stated_fields}
+    return [
+        register_system(lab=system.lab, description={**stated, "options": options})[
+            0
+        ].pk
+        for options in setting_variants(system.options, settings)
+    ]
 
 
 def read_design(design: Mapping[str, Any], seed: int) -> PlanDesign:

@@ -3,6 +3,7 @@ from datetime import datetime
 from itertools import groupby
 from statistics import median
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.paginator import Paginator
@@ -31,6 +32,8 @@ from benchmarks.plans.planning import (
     stop_plan,
     visible_plans,
 )
+from benchmarks.plans.setting_variants import SETTING_LEVELS
+from benchmarks.system_options import VOCABULARY
 from dashboard import wording
 from dashboard.kit.forms import (
     UNPROCESSABLE,
@@ -148,6 +151,8 @@ def create_plan_view(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "choices": FORM_CHOICES,
         "tools": [(name, name in chosen.getlist("tool")) for name in tools],
         "options": [(name, values.get(f"option-{name}", "")) for name in options],
+        "settings": plan_settings(chosen.getlist("setting")),
+        "settings_query": SETTINGS_QUERY,
         **plan_system_choices(study, chosen.getlist("system"), values),
     }
     status = UNPROCESSABLE if problem else 200
@@ -285,6 +290,11 @@ INITIAL_VALUES: Mapping[str, Any] = {
     "load_vms": 2,
     "load": DEFAULT_LOAD,
 }
+# A plan of all settings of disk and memory.
+SETTINGS_QUERY = urlencode(
+    {"setting": list(SETTING_LEVELS), "tool": "virtlab-system", "repetitions": 10},
+    doseq=True,
+)
 PLAN_OPTIONS = (*NUMBER_OPTIONS, *TEXT_OPTIONS)
 FORM_CHOICES = {
     "orders": [(order, STEP_ORDER_NAMES[order]) for order in STEP_ORDERS],
@@ -306,8 +316,14 @@ def read_plan_form(study: Study, chosen: QueryDict) -> dict[str, Any]:
         raise InvalidError(
             "choice_required", _("Choose at least one system.")
         ).for_field("system")
+    settings = [name for name in SETTING_LEVELS if name in chosen.getlist("setting")]
     design["systems"] = [
-        {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in systems
+        {
+            "system": pk,
+            "slots": _number(chosen.get(f"slots-{pk}"), 1),
+            "settings": settings,
+        }
+        for pk in systems
     ]
 
     options = _options(chosen)
@@ -371,6 +387,18 @@ def plan_system_choices(
         "others": others,
         "are_others_chosen": any(choice["is_ticked"] for choice in others),
     }
+
+
+def plan_settings(chosen: Collection[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "title": _(VOCABULARY[name].title),
+            "levels": ", ".join(levels),
+            "is_ticked": name in chosen,
+        }
+        for name, levels in SETTING_LEVELS.items()
+    ]
 
 
 def plan_systems(study: Study) -> list[System]:

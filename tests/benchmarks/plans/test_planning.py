@@ -86,3 +86,27 @@ def test_stopping_skips_waiting_steps(study, system):
     assert {step.status for step in plan.steps.all()} == {PlanStep.Status.SKIPPED}
     with pytest.raises(ConflictError):
         stop_plan(plan=plan)
+
+
+def test_settings_give_systems_that_differ_in_one_setting(study, system):
+    System.objects.update(options={"aio": "native"})
+    asked = [{"system": system.pk, "settings": ["disk_io", "iothreads"], "slots": 2}]
+
+    plan = planned(study, system, systems=asked)
+
+    options = [slot.system.options for slot in plan.slots.filter(number=2)]
+    assert sorted(options, key=str) == [
+        {"aio": "io_uring", "iothreads": "0"},
+        {"aio": "native", "iothreads": "0"},
+        {"aio": "native", "iothreads": "1"},
+        {"aio": "threads", "iothreads": "0"},
+    ]
+    assert plan.slots.count() == 8
+    assert {slot.system.host for slot in plan.slots.all()} == {system.host}
+
+
+def test_bare_metal_has_no_settings(study, system):
+    System.objects.update(hypervisor="native")
+
+    with pytest.raises(InvalidError, match="Choose a guest"):
+        planned(study, system, systems=[{"system": system.pk, "settings": ["pinning"]}])

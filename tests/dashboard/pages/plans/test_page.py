@@ -1,5 +1,8 @@
 """Plans: list, live page and form."""
 
+import re
+from html import unescape
+
 import pytest
 
 from benchmarks.models import Membership, Plan, PlanStep, System
@@ -234,3 +237,16 @@ def test_editor_stops_plan_once(keeper, plan):
         False,
         True,
     )
+
+
+def test_settings_to_compare_are_systems_of_the_plan(keeper, study, system):
+    form = keeper.get(NEW).content.decode()
+    link = re.findall(r'href="(\?setting=[^"]+)"', form)[0]
+    assert keeper.get(NEW + unescape(link)).content.count(b"checked") > 5
+
+    chosen = {"system": [system.pk], "setting": ["pinning", "x"]}
+    keeper.post(NEW, {**FILLED, **chosen, f"slots-{system.pk}": "3"})
+
+    slots = Plan.objects.get().slots.filter(number=1)
+    options = [slot.system.options for slot in slots]
+    assert sorted(options, key=str) == [{"pinning": "off"}, {"pinning": "on"}]
