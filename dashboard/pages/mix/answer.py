@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.work_mixes import MixEffect, MixPart, mix_effect
-from benchmarks.evidence.queries import Question
+from benchmarks.evidence.queries import Question, StudyAverage
 from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
@@ -25,6 +25,13 @@ EXAMPLE: Final = (
     ("application-web", 30.0),
     ("disk-random-write", 10.0),
 )
+
+
+RECORD_FIELDS: Final = (
+    *("hypervisor", "part", "share", "middle", "low", "high", "kind", "evidence"),
+    "studies",
+)
+EMPTY_RECORD: Final[Mapping[str, Any]] = dict.fromkeys(RECORD_FIELDS)
 
 
 class MixError(ValueError):
@@ -81,6 +88,51 @@ def _share(work: str, text: str) -> float:
             % {"work": evidence.work_phrase(work), "text": text}
         )
     return number
+
+
+def mix_records(
+    hypervisor: str,
+    parts: Sequence[Part],
+    syntheses: Mapping[Question, Synthesis],
+    averages: Mapping[Question, Sequence[StudyAverage]],
+) -> list[dict[str, Any]]:
+    """Return the ratios to bare metal of the parts, and last of the whole mix.
+
+    Values of parts without results, and then of the mix, are None.
+    """
+    records: list[dict[str, Any]] = []
+    mixed: list[MixPart] = []
+    every: set[str] = set()
+    for part in parts:
+        question = Question(hypervisor, part.work)
+        synthesis = syntheses.get(question, NO_EVIDENCE)
+        ends, points = evidence.shown_range(synthesis)
+        record = {
+            **EMPTY_RECORD,
+            "hypervisor": hypervisor,
+            "part": part.work,
+            "share": part.share,
+        }
+        if points:
+            names = {member.study.name for member in averages.get(question, ())}
+            every |= names
+            mixed.append(MixPart(part.share, fmean(points), ends))
+            record |= {
+                **_ratios(fmean(points), ends),
+                "kind": evidence.range_kind(synthesis),
+                "evidence": str(synthesis.strength),
+                "studies": " ".join(sorted(names)),
+            }
+        records.append(record)
+    whole = {**EMPTY_RECORD, "hypervisor": hypervisor, "share": 1.0}
+    if len(mixed) == len(parts):
+        effect = mix_effect(mixed)
+        whole |= _ratios(effect.log_ratio, effect.interval)
+    return [*records, {**whole, "studies": " ".join(sorted(every))}]
+
+
+def _ratios(log_ratio: float, ends: tuple[float, float]) -> dict[str, float | None]:
+    return {"middle": exp(log_ratio), "low": exp(ends[0]), "high": exp(ends[1])}
 
 
 def mix_context(

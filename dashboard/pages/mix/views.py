@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -24,6 +24,7 @@ from benchmarks.evidence.synthesis import Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS, canonical_hypervisor
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
+from dashboard.exports.record_files import record_file, record_file_links
 from dashboard.kit.page_cache import PageContent, ViewResult, cached_page
 from dashboard.kit.prefilled_links import PrefilledLinks
 from dashboard.kit.routes import page
@@ -32,10 +33,12 @@ from dashboard.kit.subject_urls import machine_url
 from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
 from dashboard.pages.mix.answer import (
     MAX_PARTS,
+    RECORD_FIELDS,
     MixError,
     Part,
     entered_parts,
     mix_context,
+    mix_records,
 )
 from dashboard.wording import evidence
 
@@ -48,11 +51,7 @@ def show_mix(request: HttpRequest) -> ViewResult:
     hypervisor = query.get("hypervisor", "").strip() or MAIN_HYPERVISORS[0]
     machine_slug = query.get("machine", "")
     try:
-        hypervisor = canonical_hypervisor(hypervisor)
-        parts = entered_parts(request.GET)
-        machine = find_machine(viewer, machine_slug) if machine_slug else None
-        if machine_slug and machine is None:
-            raise MixError(_("No machine of this name is known. Choose another."))
+        hypervisor, parts, machine = _entered(request, viewer)
     except ValueError as error:
         context = {
             **_form(viewer, request, [], hypervisor, machine_slug),
@@ -70,8 +69,35 @@ def show_mix(request: HttpRequest) -> ViewResult:
         "sources": study_sources(
             member.study for members in averages.values() for member in members
         ),
+        "files": record_file_links("mix-file"),
+        "query": request.GET.urlencode(),
     }
     return PageContent("mix/mix.html", context)
+
+
+def export_mix(request: HttpRequest, form: str) -> HttpResponse:
+    viewer = viewer_of(request)
+    try:
+        hypervisor, parts, machine = _entered(request, viewer)
+    except ValueError as error:
+        return HttpResponseBadRequest(str(error), content_type="text/plain")
+    averages, syntheses = _evidence(viewer, hypervisor, parts, machine)
+    records = mix_records(hypervisor, parts, syntheses, averages)
+    return record_file("mix", form, RECORD_FIELDS, "mix", records)
+
+
+def _entered(
+    request: HttpRequest, viewer: Viewer
+) -> tuple[str, list[Part], Machine | None]:
+    """Return hypervisor, parts and machine of the query, or raise ValueError."""
+    query = query_params(request)
+    name = query.get("hypervisor", "").strip() or MAIN_HYPERVISORS[0]
+    hypervisor, parts = canonical_hypervisor(name), entered_parts(request.GET)
+    slug = query.get("machine", "")
+    machine = find_machine(viewer, slug) if slug else None
+    if slug and machine is None:
+        raise MixError(_("No machine of this name is known. Choose another."))
+    return hypervisor, parts, machine
 
 
 def _evidence(
@@ -119,4 +145,5 @@ urlpatterns = [
         example_urls=("", EXAMPLE_QUERY),
         query_count_urls=("/mix/", f"/mix/{EXAMPLE_QUERY}"),
     ),
+    page("mix.<slug:form>", export_mix, "mix-file", kind="file"),
 ]

@@ -93,3 +93,21 @@ def test_one_machine_can_be_chosen(client, measured):
     assert page.context["effect"]
     assert f'href="/machines/{slug}/"' in page.text
     assert client.get(f"/mix/?{query}&machine=nothing").status_code == 400
+
+
+def test_the_file_has_the_parts_and_the_mix_with_their_studies(client, measured):
+    query = f"hypervisor=Xen&work={OUT}&share=100"
+
+    part, mix = client.get(f"/mix.json?{query}").json()["mix"]
+
+    assert part["part"] == OUT
+    assert mix["middle"] == pytest.approx(0.8, abs=0.002)
+    assert mix["low"] < mix["middle"] < mix["high"]
+    assert mix["studies"] == part["studies"] == "alpha-lab/study"
+    gap = client.get(f"/mix.json?{query}&work=disk-random-write&share=1").json()["mix"]
+    assert [row["middle"] is None for row in gap] == [False, True, True]
+    assert (
+        "disk-random-write"
+        in client.get("/mix.csv?work=disk-random-write&share=1").text
+    )
+    assert client.get("/mix.csv?work=nothing&share=1").status_code == 400
