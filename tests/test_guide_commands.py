@@ -11,7 +11,15 @@ from agents.measuring.command_lines import RUNNERS
 from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDES = ("hyper-v.md", "esxi.md", "xen.md", "agents.md", "testbed.md", "quickstart.md")
+GUIDES = (
+    "hyper-v.md",
+    "esxi.md",
+    "xen.md",
+    "kvm.md",
+    "agents.md",
+    "testbed.md",
+    "quickstart.md",
+)
 CALLED = re.compile(
     r"^(?:.*\| |sudo (?:-E )?)?(?:python3 virtlab-agent\.pyz|virtlab-agent\.cmd) (.*)"
 )
