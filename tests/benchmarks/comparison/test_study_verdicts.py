@@ -143,10 +143,10 @@ def test_a_notice_withholds_nothing(pair_of, study):
 
 def test_a_chosen_reference_is_compared_directly(pair_of, submit, run_document, study):
     pair_of()
-    submit(*(run_document(value / 2, system={"hypervisor": "KVM"}) for value in SLOW))
+    submit(*(run_document(value / 2.5, system={"hypervisor": "KVM"}) for value in SLOW))
     kvm = System.objects.get(hypervisor="KVM")
 
-    assert judged(study, "Xen", kvm).ratio == pytest.approx(2.0, rel=0.01)
+    assert judged(study, "Xen", kvm).ratio == pytest.approx(2.5, rel=0.01)
     assert judged(study, "Xen", kvm).verdict == "faster"
     assert judged(study, "KVM", kvm).reason_codes == ("native",)
 
