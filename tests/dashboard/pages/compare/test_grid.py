@@ -107,7 +107,7 @@ def test_column_width_fits_longest_text(value, width, submit, run_document, stud
 
 def test_verdict_is_accessible(submit, run_document, xen, study):
     natives = [run_document(100.0 + at / 10) for at in range(5)]
-    guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
+    guests = [run_document(40.0 + at / 10, system=xen) for at in range(5)]
     submit(*natives, *guests)
 
     html = rows_of(grid_rows(comparison_page(study, comparison_form(study, {}))))
