@@ -118,7 +118,7 @@ def test_close_summaries_have_an_interval_but_no_verdict(submit, summary, xen, s
 def test_summaries_whose_runs_cannot_overlap_have_a_verdict(
     submit, summary, xen, study
 ):
-    submit(summary(100.0, 30, 0.5), summary(60.0, 30, 0.5, system=xen))
+    submit(summary(100.0, 30, 0.5), summary(40.0, 30, 0.5, system=xen))
 
     assert assessed(study).verdict == "slower"
 
