@@ -74,6 +74,12 @@ reparse: venv ## reparse stored uploads with the current parsers (tool=fio study
 	@$(RUN_COMMAND) manage.py reparse $(if $(tool),--tool "$(tool)") \
 		$(if $(study),--study "$(study)")
 
+.PHONY: export-site
+export-site: venv ## write the public pages as a static site (FOLDER= STUDY=lab/study URL=https://...)
+	@$(if $(FOLDER),,$(error Name the folder: make export-site FOLDER=site))
+	@$(RUN_COMMAND) manage.py export_site "$(abspath $(FOLDER))" $(if $(STUDY),--study "$(STUDY)") \
+		$(if $(URL),--url "$(URL)")
+
 .PHONY: psql
 psql: venv ## open a database shell
 	@$(RUN_COMMAND) psql

@@ -75,7 +75,8 @@
     timer = setTimeout(action, HOVER_DELAY_MS);
   };
 
-  const cellLink = (element) => (gridOf(element) ? element.closest(".cell")?.querySelector("a") : null);
+  // Static copies have no cards.
+  const cellLink = (element) => (gridOf(element)?.dataset.cardUrl ? element.closest(".cell")?.querySelector("a") : null);
 
   document.addEventListener("pointerover", ({ target: element, pointerType }) => {
     if (pointerType === "touch") return;

@@ -114,6 +114,7 @@
   /* Update the medians to the rows that match the search. */
   let timer = 0;
   document.addEventListener("rowsfiltered", () => {
+    if ("exported" in document.documentElement.dataset) return document.querySelector("[data-medians]")?.remove();
     clearTimeout(timer);
     timer = setTimeout(async () => {
       const url = location.href;

@@ -1,0 +1,1 @@
+"""Static copies of the public pages, which any web server shows."""
