@@ -148,13 +148,16 @@ def _cell(
     else:
         why = evidence.strength_reason(synthesis)
     excluded = evidence.short_exclusion(synthesis.excluded_counts)
+    # The tooltip has all notes but the first, because cells are narrow.
+    note, *others = evidence.matrix_notes(synthesis) or [""]
+    why = " ".join(filter(None, [why, *(f"({other})" for other in others)]))
     has_strength = synthesis.strength != EvidenceStrength.NONE
     return {
         "label": label,
         "url": url,
         "value": value,
         "detail": detail,
-        "notes": evidence.matrix_notes(synthesis),
+        "note": note,
         "labs": evidence.labs_text(synthesis.lab_count) if synthesis.lab_count else "",
         "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength])
         if has_strength

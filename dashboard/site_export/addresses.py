@@ -18,7 +18,7 @@ SEARCH_FILE: Final = "search/index.html"
 MAX_NAME: Final = 120
 # Parameters that change nothing that an export shows.
 IGNORED_PARAMETERS: Final = {"tour"}
-_NEEDS_SERVER: Final = {
+NEEDS_SERVER: Final = {
     "feed",
     "invitation",
     "login",
@@ -122,7 +122,7 @@ def _kind(namespace: str, name: str) -> str:
     if namespace == "api":
         return "download" if name in _API_FILES else ""
     route = routes().get(name) if namespace == "dashboard" else None
-    if not route or name in _NEEDS_SERVER or route.path.startswith("embed/"):
+    if not route or name in NEEDS_SERVER or route.path.startswith("embed/"):
         return ""
     if route.kind == "page" and route.anonymous_status != 302:
         return "page"

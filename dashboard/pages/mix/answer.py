@@ -22,7 +22,7 @@ from dashboard.wording import evidence
 MAX_PARTS: Final = 8
 EXAMPLE: Final = (
     ("application-database", 60.0),
-    ("application-web", 30.0),
+    ("memory-read", 30.0),
     ("disk-random-write", 10.0),
 )
 

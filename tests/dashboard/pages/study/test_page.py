@@ -237,3 +237,17 @@ def test_public_study_has_dataset_metadata(client, person, study):
     page = client.get(PAGE).content.decode()
     assert "ld+json" not in page
     assert "og:title" not in page
+
+
+def test_readers_see_the_data_quality_in_one_line(pair, text):
+    page = " ".join(text(PAGE).split())
+
+    assert "2 of 2 results have fewer than 5 runs;" in page
+    assert '<details> <summary class="small">Still missing' in page
+
+
+def test_editors_see_what_is_missing_for_publication(pair, client, person, text):
+    client.force_login(person)
+    page = " ".join(text(PAGE).split())
+
+    assert '<details open> <summary class="small">Still missing' in page

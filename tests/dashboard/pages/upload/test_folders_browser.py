@@ -142,6 +142,40 @@ def test_two_folders_become_two_compared_systems(chromium, site, measured):
         assert visit.errors == []
 
 
+@pytest.fixture
+def repeated(tmp_path):
+    """Create two folders of 45 outputs of one benchmark."""
+    output = (DATA / "sysbench/cpu-1thread.txt").read_text()
+    for folder, count, base in (("native", 23, 4811.33), ("kvm-8.2", 22, 4700.01)):
+        (tmp_path / folder).mkdir()
+        for number in range(count):
+            value = f"{base + number / 10:.2f}"
+            file = tmp_path / folder / f"cpu-{number:02}.txt"
+            file.write_text(output.replace("4811.33", value))
+    (tmp_path / "kvm-8.2/lscpu.txt").write_text(LSCPU)
+    return tmp_path
+
+
+def test_student_gets_from_45_files_to_table_and_figure_in_four_steps(
+    chromium, site, repeated
+):
+    with browser_site.window(chromium, site) as visit:
+        page = opened(visit)
+        choose(page, repeated / "native", repeated / "kvm-8.2")
+        status = page.locator("[data-status]")
+        expect(status).to_contain_text("Checked 46 of 46 files")
+        store(page)
+        stored = page.locator("[data-stored-status]")
+        expect(stored).to_have_text("Stored 45 of 45 files.")
+        processing.process_due_uploads()
+        checking.check_due_studies(timedelta(0))
+        page.get_by_role("link", name="View comparison").click()
+
+        expect(page.locator("main table").first).to_contain_text("KVM 8.2")
+        browser_site.draw_chart(page)
+        assert visit.errors == []
+
+
 def test_dates_of_copied_files_are_not_start_times(chromium, site, measured):
     for file in (measured / "kvm-8.2").iterdir():
         os.utime(file, (BEGAN.timestamp(), BEGAN.timestamp()))
