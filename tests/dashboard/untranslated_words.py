@@ -35,6 +35,7 @@ FOR_PROGRAMMERS = {
     "AssertionError",
     "CommandError",
     "DistributionError",
+    "ExportError",
     "KeyError",
     "OAuth2Error",
     "TypeError",
