@@ -108,6 +108,9 @@ class Translator(Protocol):
     def number(self, written: str) -> str:
         """Return a number in the language's format."""
 
+    def day(self, text: str) -> str:
+        """Return a day such as 2026-11-28 in the language's format, others as is."""
+
 
 def translate(text: str, translator: Translator) -> str:
     if not isinstance(text, Sentence):
@@ -122,8 +125,10 @@ class _TranslatingFormatter(Formatter):
         self._translator = translator
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, str):
+        if isinstance(value, Sentence):
             return translate(value, self._translator)
+        if isinstance(value, str):
+            return self._translator.day(value)
         written = format(value, format_spec)
         # "g" uses exponents from a million on.
         if "e+" in written and abs(value) < _MAX_PLAIN_NUMBER:

@@ -24,21 +24,25 @@ from dashboard.charts.chart import (
     ReferenceLine,
 )
 from dashboard.charts.scales import DAY_MS
-from dashboard.kit.formatting import with_unit
+from dashboard.kit.formatting import day_pattern, month_pattern, with_unit
 
 NOTE_OFFSET_PX: Final = 10
 PLOTLY_DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
 REFERENCE_LINE_STYLE: Final = LineStyle(width=1.5, dash="dash", color="ink")
 PLAIN_TICK_FORMAT: Final = ",~r"
-# Show the time of day only if ticks are less than a day apart.
-DATE_TICK_FORMATS: Final = [
-    {"dtickrange": [None, DAY_MS - 1], "value": "%H:%M\n%Y-%m-%d"},
-    {"dtickrange": [DAY_MS, "M1"], "value": "%Y-%m-%d"},
-    {"dtickrange": ["M1", "M12"], "value": "%Y-%m"},
-    {"dtickrange": ["M12", None], "value": "%Y"},
-]
 BAR_GAP: Final = 0.3
 BOX_WIDTH: Final = 0.62
+
+
+def _date_tick_formats() -> list[dict[str, Any]]:
+    """Show the time of day only if ticks are less than a day apart."""
+    day, month = day_pattern(), month_pattern()
+    return [
+        {"dtickrange": [None, DAY_MS - 1], "value": f"%H:%M\n{day}"},
+        {"dtickrange": [DAY_MS, "M1"], "value": day},
+        {"dtickrange": ["M1", "M12"], "value": month},
+        {"dtickrange": ["M12", None], "value": "%Y"},
+    ]
 
 
 def escape_text(text: str) -> str:
@@ -117,7 +121,7 @@ def _axis(axis: ChartAxis, *, is_upright: bool) -> dict[str, Any]:
         "dtick": step,
         "nticks": axis.max_ticks,
         "tickformat": PLAIN_TICK_FORMAT if axis.has_full_tick_labels else None,
-        "tickformatstops": DATE_TICK_FORMATS if axis.scale == "date" else None,
+        "tickformatstops": _date_tick_formats() if axis.scale == "date" else None,
         "ticksuffix": axis.suffix or None,
         "rangemode": "tozero" if axis.is_from_zero else None,
         "showgrid": None if axis.has_grid else False,

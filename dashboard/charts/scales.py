@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 from dashboard.charts.chart import Box, ChartAxis, Numbers, Panel, Points
-from dashboard.kit.formatting import number
+from dashboard.kit.formatting import day_pattern, number
 
 TICK_STEPS = (1, 2, 5, 10)
 TICK_COUNT = 6
@@ -58,7 +58,7 @@ class AxisScale:
         step = ceil((last - first + 1) / TICK_COUNT) or 1
         midnights = [day * DAY_MS for day in range(first, last + 1, step)]
         return [
-            (float(ms), f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}")
+            (float(ms), datetime.fromtimestamp(ms / 1000, UTC).strftime(day_pattern()))
             for ms in midnights
         ]
 

@@ -46,9 +46,14 @@ def answer(
     return {
         "sentence": sentence,
         "rows": [_row(*subject) for subject in subjects],
-        "ticks": [(position(tick), formatting.number(tick), tick) for tick in TICKS],
+        "ticks": [(position(tick), _tick_text(tick)) for tick in TICKS],
         "native": position(100),
     }
+
+
+def _tick_text(tick: float) -> str:
+    text = formatting.number(tick)
+    return formatting.with_percent_sign(text) if tick == 100 else text
 
 
 def _row(name: str, url: str, synthesis: Synthesis) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Formatting of numbers and dates, and the shade of a ratio.
 
-Numbers have the separators of the active language, but a decimal point in files
-(``number_format_for_files``). Dates are in ISO 8601.
+Numbers and dates are in the format of the active language, but English in files
+(``number_format_for_files``). English dates are in ISO 8601.
 
 See docs/method.md, How many digits a number has.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -19,7 +20,7 @@ from typing import Final
 
 from django.conf import settings
 from django.utils import translation
-from django.utils.formats import get_format
+from django.utils.formats import date_format, get_format
 from django.utils.translation import get_language
 
 # Upper limits of the shades for slower, from the strongest. The shades for faster start
@@ -42,6 +43,11 @@ WIDE_INTERVAL_FACTOR: Final = 10.0
 
 SPACED_PERCENT: Final = "\N{NO-BREAK SPACE}%"
 SPACED_PERCENT_LANGUAGES: Final = {"de", "es", "fr"}
+
+ISO_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+ISO_PATTERNS: Final = ("%Y-%m-%d", "%Y-%m")
+DATE_PATTERNS: Final = {"de": ("%d.%m.%Y", "%m.%Y"), "es": ("%d/%m/%Y", "%m/%Y")}
+"""Short forms of days and months; other languages use ISO 8601."""
 
 Interval = tuple[float, float]
 
@@ -393,9 +399,37 @@ def round_to_difference(low: float, high: float) -> tuple[float, float]:
 
 
 def day_text(day: date) -> str:
-    return f"{day:%Y-%m-%d}"
+    """Format a day: "28. November 2026", but ISO 8601 in English and in files."""
+    return date_format(day) if _date_patterns() else f"{day:%Y-%m-%d}"
 
 
-def moment_text(moment: datetime | None) -> str:
-    """Format a time to the minute with its time zone; return "" for None."""
-    return f"{moment:%Y-%m-%d %H:%M %Z}" if moment else ""
+def month_text(month: date) -> str:
+    is_long = bool(_date_patterns())
+    return date_format(month, "YEAR_MONTH_FORMAT") if is_long else f"{month:%Y-%m}"
+
+
+def moment_text(moment: datetime | None, time: str = "%H:%M %Z") -> str:
+    """Format a time, to the minute with its time zone; return "" for None."""
+    return moment.strftime(f"{day_pattern()} {time}") if moment else ""
+
+
+def day_pattern() -> str:
+    """Return the short form of days for strftime and Plotly."""
+    return (_date_patterns() or ISO_PATTERNS)[0]
+
+
+def month_pattern() -> str:
+    return (_date_patterns() or ISO_PATTERNS)[1]
+
+
+def localize_day(text: str) -> str:
+    """Format a text that is a day in ISO 8601; return others unchanged."""
+    if ISO_DAY.fullmatch(text):
+        with suppress(ValueError):
+            return day_text(date.fromisoformat(text))
+    return text
+
+
+def _date_patterns() -> tuple[str, str] | None:
+    language = None if _is_for_files.get() else get_language()
+    return DATE_PATTERNS.get((language or "").partition("-")[0])

@@ -49,6 +49,7 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "sentence_from_json": sentence_from_json,
     "ratio": formatting.ratio,
     "shade": formatting.ratio_shade,
+    "platform_name": wording.platform_name,
     "property_name": wording.property_name,
     "fact_text": wording.fact_text,
     "component_name": wording.component_name,
@@ -121,7 +122,7 @@ register.simple_tag(wording.emulation_note)
 
 @register.filter
 def day_tag(day: date) -> SafeString:
-    return _time_element(formatting.day_text(day), formatting.day_text(day))
+    return _time_element(f"{day:%Y-%m-%d}", formatting.day_text(day))
 
 
 @register.filter
@@ -134,12 +135,19 @@ def moment_tag(moment: datetime | None) -> str:
 
 
 @register.filter
+def printed_moment(moment: datetime) -> str:
+    """Format a time that may lack a time zone, as a tool printed it."""
+    return formatting.moment_text(moment, "%H:%M:%S")
+
+
+@register.filter
 def published_tag(published: str) -> str:
     """Return a study's publication date; a day or month becomes a time element."""
-    for form in ("%Y-%m-%d", "%Y-%m"):
+    forms = {"%Y-%m-%d": formatting.day_text, "%Y-%m": formatting.month_text}
+    for form, text_of in forms.items():
         with suppress(ValueError):
-            datetime.strptime(published, form)  # noqa: DTZ007 (no zone in it)
-            return _time_element(published, published)
+            day = datetime.strptime(published, form)  # noqa: DTZ007 (no zone in it)
+            return _time_element(published, text_of(day))
     return published
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparison.comparison_table import OPTIONS, Column, Fact, rank_by_order
 from benchmarks.host_facts import steal_share
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Run, System
 from benchmarks.sentences import Sentence, translate
 from dashboard.kit import formatting
@@ -161,9 +162,15 @@ def property_heading(name: str) -> str:
     )
 
 
+def platform_name(platform: str) -> str:
+    return _("native") if platform == NATIVE else platform
+
+
 def property_value(name: str, value: object) -> str:
     if value in ("", None):
         return ""
+    if name in {"platform", "hypervisor"}:
+        return platform_name(str(value))
     if name == "guest_bits":
         return _("%(bits)s-bit") % {"bits": value}
     if name == "memory_bytes":
@@ -209,7 +216,7 @@ def short_fact_text(fact: Fact) -> str:
 
 def system_name(system: System) -> str:
     parts = [
-        system.platform,
+        platform_name(system.platform),
         system.guest_os,
         property_value("guest_bits", system.guest_bits),
         *(short_fact_text(Fact(*option)) for option in system.options.items()),
@@ -230,7 +237,7 @@ def system_names(systems: Iterable[System]) -> Mapping[int, str]:
 def column_name(column: Column) -> str:
     """Return a column's platform and the facts that distinguish it from others."""
     facts = (short_fact_text(fact) for fact in column.facts if fact.value)
-    return ", ".join([column.platform, *facts]).strip()
+    return ", ".join([platform_name(column.platform), *facts]).strip()
 
 
 def compared_with_text(reference: System | None, names: Mapping[int, str]) -> str:
@@ -313,7 +320,12 @@ class _PageTranslator:
         return _(sentence.template)
 
     def number(self, written: str) -> str:
+        if written.endswith("%"):
+            return formatting.with_percent_sign(self.number(written[:-1]))
         return formatting.localize_number(written)
+
+    def day(self, text: str) -> str:
+        return formatting.localize_day(text)
 
 
 PAGE_TRANSLATOR = _PageTranslator()
@@ -415,7 +427,7 @@ def short_system_names(systems: Iterable[System]) -> Mapping[int, str]:
     has_hosts = len({system.host_id for system in by_id.values()}) > 1
     facts_by_system = {
         pk: {
-            "platform": system.platform,
+            "platform": platform_name(system.platform),
             "guest_os": system.guest_os,
             "guest_bits": property_value("guest_bits", system.guest_bits),
             **{

@@ -133,7 +133,7 @@ RUN_STATUSES: dict[str, Text] = {
 
 FLAG_STATUSES: dict[str, Text] = {
     "open": pgettext_lazy("flag", "open"),
-    "confirmed": gettext_lazy("confirmed"),
+    "confirmed": pgettext_lazy("flag", "confirmed"),
     "dismissed": gettext_lazy("dismissed"),
     "all": gettext_lazy("all"),
 }

@@ -38,6 +38,9 @@ class German:
     def number(self, written):
         return written.translate({ord("."): ",", ord(","): "."})
 
+    def day(self, text):
+        return text.replace("2026-11-28", "28. November 2026")
+
 
 def test_sentence_is_an_english_string():
     assert Sentence("below {percent:g} %", percent=2.5) == "below 2.5 %"
@@ -51,6 +54,12 @@ def test_sentence_has_singular_and_plural():
         "1 Lauf je Seite",
         "2 Läufe je Seite",
     ]
+
+
+def test_days_in_sentences_follow_the_language():
+    sentence = Sentence("on {day}", day="2026-11-28")
+
+    assert translate(sentence, German()) == "on 28. November 2026"
 
 
 def test_translation_may_reorder_parameters():

@@ -54,8 +54,15 @@
     return csvLines([header, ...rows]);
   };
 
+  /* Dates are in ISO 8601 in files. */
+  const cellText = (cell) => {
+    const copy = cell.cloneNode(true);
+    for (const time of copy.querySelectorAll("time")) time.replaceWith(time.dateTime);
+    return copy.textContent.trim();
+  };
+
   const tableCsv = ({ rows }) =>
-    csvLines(Array.from(rows, ({ cells }) => Array.from(cells, (cell) => cell.textContent.trim())));
+    csvLines(Array.from(rows, ({ cells }) => Array.from(cells, cellText)));
 
   const download = (text, name) => {
     const link = document.createElement("a");

@@ -369,7 +369,7 @@ def _ecdf(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
         chart=ecdf_chart(shown_sides, unit, _("share of values")) or EMPTY_CHART,
         header=(_("Share of values"), *(side.name for side in shown_sides)),
         rows=tuple(
-            (f"{fraction}%", *values)
+            (formatting.with_percent_sign(str(fraction)), *values)
             for fraction, *values in zip(QUANTILES, *columns, strict=True)
         ),
     )

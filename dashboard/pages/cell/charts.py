@@ -24,7 +24,12 @@ from dashboard.charts.chart import (
     ReferenceLine,
     series_symbol,
 )
-from dashboard.kit.formatting import measurement, number, with_unit
+from dashboard.kit.formatting import (
+    measurement,
+    percent,
+    with_percent_sign,
+    with_unit,
+)
 
 MODE_COLORS: Final = ("series-4", "series-3")
 MARKER_PX, MEAN_MARKER_PX, SMALL_MARKER_PX, OUTLIER_RING_PX = 9, 6, 4, 17
@@ -430,7 +435,7 @@ def ecdf_chart(
         values = sorted(side.values)
         shares = [100 * (rank + 1) / len(values) for rank in range(len(values))]
         texts = [
-            side.text(f"{side.name}, {number(fraction, '.0f')}%", value)
+            side.text(f"{side.name}, {percent(fraction / 100)}", value)
             for fraction, value in zip(shares, values, strict=True)
         ]
         series.append(
@@ -447,7 +452,7 @@ def ecdf_chart(
         )
     panel = Panel(
         x=ChartAxis(title=axis_title),
-        y=ChartAxis(title=share_title, limits=(-2, 102), suffix="%"),
+        y=ChartAxis(title=share_title, limits=(-2, 102), suffix=with_percent_sign("")),
         series=tuple(series),
     )
     return _chart([panel], ECDF_PX)

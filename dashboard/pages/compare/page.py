@@ -520,7 +520,9 @@ def _axis_title(table: ComparisonTable, show: str) -> str:
 
 
 def _color_group(column: Column, depth: int) -> str:
-    return ", ".join([column.platform, *_fact_texts(column.facts[:depth])])
+    return ", ".join(
+        [wording.platform_name(column.platform), *_fact_texts(column.facts[:depth])]
+    )
 
 
 def _fact_texts(facts: Iterable[Fact]) -> list[str]:

@@ -75,7 +75,7 @@ def _row(
         "per_operation": value_with_unit(
             per_work.joules_per_operation if per_work else None, "J"
         ),
-        "measured": f"{100 * energy.coverage:.3g}%",
+        "measured": formatting.percent(energy.coverage, ".3g"),
         "remark": wording.translate_text(work.sentence),
         "is_chosen": is_chosen,
         "is_cpu_only": work.meter.is_cpu_only,

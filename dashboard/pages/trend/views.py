@@ -205,7 +205,7 @@ def _table(trend: Trend, *, is_over_time: bool) -> list[dict[str, Any]]:
             row = {
                 "line": trend_line_name(series, trend),
                 "version": point.version,
-                "day": _day_text(point.at),
+                "day": point.at,
                 "value": value_text(point.figure, trend.case.unit),
                 "reason": wording.translate_text(point.figure.reason),
                 "interval": interval,
