@@ -145,6 +145,11 @@ test-metafor: dev ## compare pooled evidence with the R package metafor
 test-readers: dev ## read the data of a server in one line with R and DuckDB
 	$(PYTEST) -m readers tests/client $(ARGS)
 
+# etcd, kube-apiserver and kubectl in PATH (docs/containers.md)
+.PHONY: test-kubernetes
+test-kubernetes: dev ## apply deploy/kubernetes/ to a real API server of Kubernetes
+	$(PYTEST) -n0 -m kubernetes tests/product/test_kubernetes_server.py $(ARGS)
+
 # Debian: apt-get install --no-install-recommends prometheus
 .PHONY: test-prometheus
 test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a running Virtlab
