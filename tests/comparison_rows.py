@@ -1,7 +1,6 @@
 """Comparison rows that tests can modify."""
 
 from copy import copy
-from dataclasses import fields, replace
 
 from benchmarks.analysis.assessment import CellAssessment
 from benchmarks.comparison.comparison_row import ComparisonResult, ComparisonRow
@@ -62,7 +61,7 @@ def _place(name):
         return name.removesuffix("_id"), "id"
     if name == "case":
         return "case", "label"
-    if name in {field.name for field in fields(ComparisonRow)}:
+    if name in ComparisonRow._fields:
         return "", name
     return next((part, name) for part in PARTS if hasattr(getattr(NATIVE, part), name))
 
@@ -81,12 +80,12 @@ def changed(row, **values):
     for name, value in values.items():
         part, field = _place(name)
         parts[part][field] = Host(slug=value) if name == "host" else value
-    inner = {"result": replace(row.result, **parts["result"])}
+    inner = {"result": row.result._replace(**parts["result"])}
     for part in ("case", "system"):
         inner[part] = copy(getattr(row, part))
         for field, value in parts[part].items():
             setattr(inner[part], field, value)
-    return replace(row, **inner, **parts[""])
+    return row._replace(**inner, **parts[""])
 
 
 XEN = changed(

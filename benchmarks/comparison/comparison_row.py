@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from benchmarks.analysis.assessment import CellAssessment, TableRatio
 from benchmarks.analysis.cell_statistics import resolution
@@ -46,13 +46,33 @@ CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 FIGURE_SHAPE_FIELDS = ("shape", "shape_codes", "minimum", "maximum")
 FIGURE_FIELDS = ("system", "case", *CIRCUMSTANCES, "n", "mean", *FIGURE_SHAPE_FIELDS)
 """The fields of a cell that `cell_figure` needs. Other fields are larger."""
-ROW_FIELDS = (
-    *("case_id", *CIRCUMSTANCES),
-    *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "display_step"),
-    *("document", "table"),
-    *("minimum", "maximum", "shape_codes", "failed_runs", "failure"),
-)
-"""The fields of a cell that rows need, except the shape, which is large."""
+
+
+class CellFields(NamedTuple):
+    """The fields of a cell that rows need, read by `row_queries`."""
+
+    case_id: int
+    scenario: str
+    vms: int | None
+    slot: str
+    load: str
+    pk: int
+    system_id: int
+    clock: str
+    mean: float | None
+    n: int
+    m2: float | None
+    decimals: int | None
+    display_step: float | None
+    document: str
+    table: str
+    minimum: float | None
+    maximum: float | None
+    shape_codes: str
+    failed_runs: int
+    failure: str
+    shape: Mapping[str, Any] | None
+    """Large, so read only if `shape_codes` is not empty."""
 
 
 class FigureLike(Protocol):
@@ -104,8 +124,7 @@ class CellEnergy:
         return sum(self.joules_per_unit) / len(self.joules_per_unit)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonResult:
+class ComparisonResult(NamedTuple):
     """The result of a cell in one measure: a speed, or the energy of its work.
 
     ``value`` and ``baseline_value`` are means over runs in ``unit``. Without a single
@@ -193,8 +212,7 @@ class ComparisonResult:
         return self.energy.ratio if self.energy and self.ratio is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
+class ComparisonRow(NamedTuple):
     """One cell relative to its baseline, the same in the API and on pages."""
 
     id: int
@@ -236,8 +254,7 @@ class ComparisonRow:
         return str(self.system.options.get("guest_tools", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineComparison:
+class BaselineComparison(NamedTuple):
     # `row_queries.EFFICIENCY_FIELDS` has the same order.
     state: str = NOT_COMPARED_YET
     ratio: float | None = None
@@ -251,23 +268,41 @@ class BaselineComparison:
 def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
     if not cell.shape_codes:
         return CellFigure(cell.mean)
-    replacement = _mean_replacement(
-        {name: getattr(cell, name) for name in FIGURE_SHAPE_FIELDS}
+    replacement = _mean_replacement(cell)
+    shape = with_unit(replacement.sentence, unit)
+    return CellFigure(
+        None,
+        shape_codes=replacement.codes,
+        reason=no_single_figure_sentence(shape),
+        mode_medians=replacement.mode_medians,
+        range=replacement.range,
     )
-    shape = with_unit(replacement.pop("shape_sentence"), unit)
-    return CellFigure(None, reason=no_single_figure_sentence(shape), **replacement)
 
 
-def _mean_replacement(fields: Mapping[str, Any]) -> dict[str, Any]:
-    shape: Mapping[str, Any] = fields["shape"] or {}
-    ends = (fields["minimum"], fields["maximum"])
+class _MeanReplacement(NamedTuple):
+    """What is shown instead of a mean that does not describe the runs."""
+
+    codes: tuple[str, ...] = ()
+    sentence: str = ""
+    mode_medians: tuple[float, ...] = ()
+    range: tuple[float, float] | None = None
+
+
+NO_REPLACEMENT = _MeanReplacement()
+
+
+def _mean_replacement(cell: Cell | CellFields) -> _MeanReplacement:
+    shape: Mapping[str, Any] = cell.shape or {}
     medians = tuple(mode["centre"] for mode in shape.get("modes", ()))
-    return {
-        "shape_codes": _split_codes(fields["shape_codes"]),
-        "shape_sentence": sentence_from_json(shape),
-        "mode_medians": medians if len(medians) > 1 else (),
-        "range": ends if fields["shape_codes"] and None not in ends else None,
-    }
+    ends = None
+    if cell.minimum is not None and cell.maximum is not None:
+        ends = (cell.minimum, cell.maximum)
+    return _MeanReplacement(
+        codes=_split_codes(cell.shape_codes),
+        sentence=sentence_from_json(shape),
+        mode_medians=medians if len(medians) > 1 else (),
+        range=ends if cell.shape_codes else None,
+    )
 
 
 def _split_codes(codes: str) -> tuple[str, ...]:
@@ -278,18 +313,18 @@ def no_single_figure_sentence(shape: str) -> Sentence:
     return Sentence("No single value: {shape}.", shape=shape)
 
 
-def failed_comparison(fields: Mapping[str, Any]) -> BaselineComparison:
+def failed_comparison(cell: CellFields) -> BaselineComparison:
     reason = pluralized(
         "{n} run failed ({reason}), so there is no value.",
         "All {n} runs failed ({reason}), so there is no value.",
-        n=fields["failed_runs"],
-        reason=fields["failure"],
+        n=cell.failed_runs,
+        reason=cell.failure,
     )
     return BaselineComparison(FAILED, reason=reason)
 
 
 def build_row(
-    values: Mapping[str, Any],
+    cell: CellFields,
     study: Study,
     case: Case,
     system: System,
@@ -300,81 +335,90 @@ def build_row(
 ) -> ComparisonRow:
     """Return the row of a cell for its performance, not its energy.
 
-    ``values`` has the fields `ROW_FIELDS` and ``shape`` of the cell. If ``comparison``
-    has a ratio, the ratio of ``assessment`` replaces it, or without an assessment that
-    of ``table_ratio``.
+    If ``comparison`` has a ratio, the ratio of ``assessment`` replaces it, or without
+    an assessment that of ``table_ratio``.
     """
-    names = (*CIRCUMSTANCES, "clock", "document", "table")
+    # Keyword arguments take ten times as long.
     return ComparisonRow(
-        id=values["pk"],
-        study=study.slug,
-        case=case,
-        system=system,
-        result=_speed_result(
-            values, case, comparison, assessment, comparability, table_ratio
-        ),
-        **{name: values[name] for name in names},
+        cell.pk,
+        study.slug,
+        case,
+        system,
+        cell.scenario,
+        cell.vms,
+        cell.slot,
+        cell.load,
+        cell.clock,
+        cell.document,
+        cell.table,
+        _speed_result(cell, case, comparison, assessment, comparability, table_ratio),
     )
 
 
 def _speed_result(
-    fields: Mapping[str, Any],
+    cell: CellFields,
     case: Case,
     comparison: BaselineComparison,
     assessment: CellAssessment | None,
     comparability: tuple[str, str],
     table_ratio: TableRatio | None,
 ) -> ComparisonResult:
-    codes, baseline_codes = fields["shape_codes"], comparison.baseline_shape_codes
-    ratio, reason = comparison.ratio, comparison.reason
+    state, ratio, baseline_value, baseline_n, baseline_id, reason, baseline_codes = (
+        comparison
+    )
+    codes = cell.shape_codes
     if assessment is not None:
+        assessment = assessment.with_pairing_reason(reason)
         table_ratio = TableRatio(
             assessment.ratio, assessment.range, assessment.interval
         )
     if table_ratio is not None and ratio is not None:
         ratio = table_ratio.ratio or ratio
     ratio_range = None
-    replacement: dict[str, Any] = {}
+    replacement = NO_REPLACEMENT
     if codes or baseline_codes:
         # A robust ratio, or one of alternating runs, is valid for any shape.
         if ratio is not None and not (table_ratio and table_ratio.ratio):
             ratio_range = table_ratio.range if table_ratio else None
             ratio = None
-        replacement = _mean_replacement(fields)
-        replacement["baseline_shape_codes"] = _split_codes(baseline_codes)
+        replacement = _mean_replacement(cell)
         reason = Sentence("No single value describes the runs of the baseline.")
     if codes:
-        reason = no_single_figure_sentence(
-            with_unit(replacement["shape_sentence"], case.unit)
-        )
-    n = fields["n"]
-    mean = fields["mean"]
-    m2 = fields["m2"]
-    interval = None
-    if not codes and n > 1 and None not in (mean, m2):
-        step = resolution(fields["decimals"], fields["display_step"])
-        interval = mean_interval(n, mean, m2, step)
+        reason = no_single_figure_sentence(with_unit(replacement.sentence, case.unit))
     return ComparisonResult(
-        value=None if codes else mean,
-        unit=case.unit,
-        better=case.better,
-        n=n,
-        baseline_value=None if baseline_codes else comparison.baseline_value,
-        baseline_n=comparison.baseline_n,
-        baseline_system_id=comparison.baseline_system_id,
-        ratio=ratio,
-        ratio_kind=""
-        if ratio is None
-        else RATIO_KINDS.get(comparison.state, "efficiency"),
-        state=comparison.state,
-        reason=reason,
-        assessment=assessment and assessment.with_pairing_reason(comparison.reason),
-        comparability=comparability[0],
-        comparability_reason=comparability[1],
-        ratio_range=ratio_range,
-        interval=table_ratio.interval if table_ratio and ratio is not None else None,
-        value_interval=(interval.low, interval.high) if interval else None,
-        failed_runs=fields["failed_runs"],
-        failure=fields["failure"],
-        **replacement,
+        None if codes else cell.mean,
+        case.unit,
+        case.better,
+        cell.n,
+        None if baseline_codes else baseline_value,
+        baseline_n,
+        baseline_id,
+        ratio,
+        "" if ratio is None else RATIO_KINDS.get(state, "efficiency"),
+        state,
+        reason,
+        assessment,
+        replacement.codes,
+        _split_codes(baseline_codes) if baseline_codes else (),
+        replacement.sentence,
+        replacement.mode_medians,
+        replacement.range,
+        RELATIVE_SPEED,
+        None,
+        comparability[0],
+        comparability[1],
+        ratio_range,
+        table_ratio.interval if table_ratio and ratio is not None else None,
+        _value_interval(cell),
+        cell.failed_runs,
+        cell.failure,
     )
+
+
+def _value_interval(cell: CellFields) -> tuple[float, float] | None:
+    n, mean, m2 = cell.n, cell.mean, cell.m2
+    if cell.shape_codes or n < 2 or mean is None or m2 is None:
+        return None
+    step = resolution(cell.decimals, cell.display_step)
+    interval = mean_interval(n, mean, m2, step)
+    return (interval.low, interval.high) if interval else None

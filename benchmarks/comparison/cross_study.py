@@ -546,10 +546,10 @@ def _rows(
     )
     for study_id, verdict, exclusion, doubt, log_ratio, low, high, *values in measured:
         fields, comparison = split_columns(values)
-        key = SystemInStudyKey(study_id, fields["system_id"])
+        key = SystemInStudyKey(study_id, fields.system_id)
         if key not in by_key:
             continue
-        case = cases[fields["case_id"]]
+        case = cases[fields.case_id]
         row = build_row(
             fields,
             by_key[key].study,
@@ -564,7 +564,7 @@ def _rows(
                 exclusion == Effect.Exclusion.IMPOSSIBLE or doubt in Effect.FLAG_DOUBTS
             )
             cell_verdict = CellVerdict(Verdict(verdict).slug, is_flagged)
-        lines[case.pk, fields["slot"]][key] = CrossStudyCell(row, cell_verdict)
+        lines[case.pk, fields.slot][key] = CrossStudyCell(row, cell_verdict)
     positions = {pk: position for position, pk in enumerate(case_ids)}
     ordered = sorted(
         lines, key=lambda line: (positions[line[0]], natural_sort_key(line[1]))

@@ -12,8 +12,8 @@ from benchmarks.analysis.assessment import CellAssessment, TableRatio
 from benchmarks.comparison.comparison_row import (
     CIRCUMSTANCES,
     FAILED,
-    ROW_FIELDS,
     BaselineComparison,
+    CellFields,
     ComparisonRow,
     State,
     build_row,
@@ -28,6 +28,7 @@ from benchmarks.comparison.system_comparability import (
     systems_by_id,
 )
 from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.database import ids_subquery
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import SHOWN_CELLS, ratio_of_means
 from benchmarks.models.run import SCENARIOS
@@ -45,9 +46,12 @@ EFFICIENCY_FIELDS = (
     "baseline__shape_codes",
 )
 """In the order of `BaselineComparison`."""
-REFERENCE_FIELDS = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
+NOT_COMPARED = BaselineComparison()
+REFERENCE_KEY = ("case_id", *CIRCUMSTANCES)
+"""The first fields of `CellFields`."""
+REFERENCE_FIELDS = (*REFERENCE_KEY, "mean", "n", "shape_codes")
 READ_FIELDS = (
-    *ROW_FIELDS,
+    *CellFields._fields[:-1],
     "doubted_shape",
     *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
 )
@@ -95,7 +99,7 @@ class ReferenceCells(ReferenceSystem):
 
     def compare(
         self,
-        values: Mapping[str, Any],
+        cell: CellFields,
         case: Case,
         host_id: int,
         stored_comparison: BaselineComparison,
@@ -107,11 +111,11 @@ class ReferenceCells(ReferenceSystem):
             return stored_comparison
         if stored_comparison.state == State.NO_SPEED:
             return BaselineComparison(State.NO_SPEED, reason=stored_comparison.reason)
-        if self.is_reference(values["system_id"]):
+        if self.is_reference(cell.system_id):
             return BaselineComparison(State.REFERENCE)
         if better == "neither":
             return BaselineComparison(State.UNDIRECTED)
-        key = (values["case_id"], *(values[name] for name in CIRCUMSTANCES))
+        key = cell[: len(REFERENCE_KEY)]
         if key not in self.statistics:
             near = self.has_near_cases and self.nearest_case(case, key[1:])
             if not near:
@@ -119,7 +123,7 @@ class ReferenceCells(ReferenceSystem):
                 return BaselineComparison(State.MISSING, reason=no_match)
             return BaselineComparison(near.kind, reason=near.sentence)
         mean, n, codes = self.statistics[key]
-        ratio, reason = ratio_of_means(values["mean"], mean, cast(Better, better))
+        ratio, reason = ratio_of_means(cell.mean, mean, cast(Better, better))
         pk, state = self.system.pk, State.AGAINST_REFERENCE
         hosts = self.hosts.get(host_id)
         if hosts is not None and not hosts.is_alike:
@@ -144,19 +148,20 @@ class StudyFacets:
     systems: tuple[System, ...]
 
 
-def split_columns(
-    values: Sequence[Any],
-) -> tuple[dict[str, Any], BaselineComparison]:
+CELL_FIELD_COUNT = len(CellFields._fields)
+
+
+def split_columns(values: Sequence[Any]) -> tuple[CellFields, BaselineComparison]:
     """Split values of `READ_FIELDS` into the fields of a cell and its stored
     comparison.
     """
-    fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
-    if not fields["n"]:
-        return fields, failed_comparison(fields)
-    *stored, baseline_codes = values[len(ROW_FIELDS) + 1 :]
-    if not stored[0]:
-        return fields, BaselineComparison()
-    return fields, BaselineComparison(*(*stored, baseline_codes or ""))
+    cell = CellFields._make(values[:CELL_FIELD_COUNT])
+    if not cell.n:
+        return cell, failed_comparison(cell)
+    state, *stored, baseline_codes = values[CELL_FIELD_COUNT:]
+    if not state:
+        return cell, NOT_COMPARED
+    return cell, BaselineComparison._make([state, *stored, baseline_codes or ""])
 
 
 def comparison_rows(
@@ -186,24 +191,25 @@ def comparison_rows(
     )
     all_systems = systems_by_id(by_id.values(), baseline_ids)
     comparability = ComparabilityCache(study, all_systems, reference)
+    ratios = table_ratios or {}
     rows = []
-    for fields, comparison in measured:
-        if fields["system_id"] not in by_id:
+    for cell, comparison in measured:
+        system = by_id.get(cell.system_id)
+        if system is None:
             continue  # stored after these systems were read
-        case = cases[fields["case_id"]]
+        case = cases[cell.case_id]
         if reference is not None:
-            host_id = all_systems[fields["system_id"]].host_id
-            comparison = reference.compare(fields, case, host_id, comparison)
+            comparison = reference.compare(cell, case, system.host_id, comparison)
         rows.append(
             build_row(
-                fields,
+                cell,
                 study,
                 case,
-                by_id[fields["system_id"]],
+                system,
                 comparison,
-                verdicts.assessment(fields["pk"]) if verdicts else None,
-                comparability.level(fields["system_id"], comparison),
-                (table_ratios or {}).get(fields["pk"]),
+                verdicts.assessment(cell.pk) if verdicts else None,
+                comparability.level(cell.system_id, comparison),
+                ratios.get(cell.pk),
             )
         )
     return rows
@@ -211,12 +217,16 @@ def comparison_rows(
 
 def measured_cells(
     study: Study, *conditions: Q, **filters: Any
-) -> tuple[list[tuple[dict[str, Any], BaselineComparison]], dict[int, Case]]:
-    """Return cells as fields with their stored comparisons, and their cases by id."""
+) -> tuple[list[tuple[CellFields, BaselineComparison]], dict[int, Case]]:
+    """Return cells with their stored comparisons, and their cases by id."""
     cells = Cell.objects.filter(*conditions, study=study, **filters).order_by("pk")
     annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)
     measured = [split_columns(values) for values in annotated.values_list(*READ_FIELDS)]
-    return measured, Case.objects.in_bulk({fields["case_id"] for fields, _ in measured})
+    return measured, cases_by_id({cell.case_id for cell, _ in measured})
+
+
+def cases_by_id(ids: Iterable[int]) -> dict[int, Case]:
+    return {case.pk: case for case in Case.objects.filter(pk__in=ids_subquery(ids))}
 
 
 def compared_cells(
@@ -246,8 +256,8 @@ def comparison_row(
     assessment: CellAssessment | None = None,
     comparability: ComparabilityCache | None = None,
 ) -> ComparisonRow:
-    fields = {name: getattr(cell, name) for name in (*ROW_FIELDS, "shape")}
-    comparison = BaselineComparison()
+    fields = CellFields._make(getattr(cell, name) for name in CellFields._fields)
+    comparison = NOT_COMPARED
     stored = getattr(cell, "efficiency", None)
     if not cell.n:
         comparison = failed_comparison(fields)

@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import Exists, OuterRef
 
 from benchmarks.comparison.comparison_row import (
     BaselineComparison,
+    CellFields,
     ComparisonRow,
     State,
     build_row,
@@ -243,7 +244,7 @@ def _paired_rows(
         own = [
             (fields, stored)
             for fields, stored in measured
-            if fields["system_id"] in pairs[pk]
+            if fields.system_id in pairs[pk]
         ]
         compared = list(_compared(own, cases, by_id, reference))
         primary = primary_case_ids(
@@ -260,24 +261,24 @@ def _paired_rows(
                     fields,
                     study,
                     case,
-                    by_id[fields["system_id"]],
+                    by_id[fields.system_id],
                     comparison,
-                    verdicts[pk].assessment(fields["pk"]),
-                    comparability.level(fields["system_id"], comparison),
+                    verdicts[pk].assessment(fields.pk),
+                    comparability.level(fields.system_id, comparison),
                 )
                 yield reference.system, row
 
 
 def _compared(
-    measured: Iterable[tuple[dict[str, Any], BaselineComparison]],
+    measured: Iterable[tuple[CellFields, BaselineComparison]],
     cases: Mapping[int, Case],
     by_id: Mapping[int, System],
     reference: ReferenceCells,
-) -> Iterator[tuple[dict[str, Any], Case, BaselineComparison]]:
+) -> Iterator[tuple[CellFields, Case, BaselineComparison]]:
     """Compare the cells whose case the reference has, in the order of their systems."""
     ids = {case_id for case_id, *_ in reference.statistics}
-    for fields, stored in sorted(measured, key=lambda item: item[0]["system_id"]):
-        if fields["case_id"] in ids:
-            case = cases[fields["case_id"]]
-            host_id = by_id[fields["system_id"]].host_id
+    for fields, stored in sorted(measured, key=lambda item: item[0].system_id):
+        if fields.case_id in ids:
+            case = cases[fields.case_id]
+            host_id = by_id[fields.system_id].host_id
             yield fields, case, reference.compare(fields, case, host_id, stored)

@@ -309,13 +309,12 @@ def energy_row(
         measure=ENERGY_PER_WORK,
     )
     if energy is None:
-        return replace(row, result=unmetered)
+        return row._replace(result=unmetered)
     has_single_figure = not (speed.shape_codes or speed.baseline_shape_codes)
     ratio, state = (energy.ratio if has_single_figure else None), speed.state
     if state not in (State.NATIVE, State.REFERENCE):
         state = METERED if energy.ratio else MISSING
-    shown = replace(
-        unmetered,
+    shown = unmetered._replace(
         value=None if speed.shape_codes else energy.mean,
         unit=energy.unit,
         n=len(energy.joules_per_unit),
@@ -338,7 +337,7 @@ def energy_row(
         comparability=speed.comparability,
         comparability_reason=speed.comparability_reason,
     )
-    return replace(row, result=shown)
+    return row._replace(result=shown)
 
 
 def _reason(speed: ComparisonResult, energy: CellEnergy, state: str) -> str:

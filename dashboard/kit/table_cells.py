@@ -228,8 +228,7 @@ def _scaled_row(row: ComparisonRow, factor: float) -> ComparisonRow:
         return tuple(formatting.scaled(value, factor) for value in values)
 
     result = row.result
-    scaled_result = replace(
-        result,
+    scaled_result = result._replace(
         value=None if result.value is None else formatting.scaled(result.value, factor),
         mode_medians=scale_all(result.mode_medians),
         range=cast(formatting.Interval, scale_all(result.range))
@@ -239,7 +238,7 @@ def _scaled_row(row: ComparisonRow, factor: float) -> ComparisonRow:
         if result.value_interval
         else None,
     )
-    return replace(row, result=scaled_result)
+    return row._replace(result=scaled_result)
 
 
 def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:

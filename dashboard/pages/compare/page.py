@@ -336,7 +336,7 @@ INITIAL_ROWS: Final = 12
 """Rows that fit in a window. A script adds the others later."""
 MAX_INITIAL_TABLE: Final = 5_000
 """Of tables with more cells, only `INITIAL_CELLS` are sent at first."""
-INITIAL_CELLS: Final = 1_200
+INITIAL_CELLS: Final = 600
 MAX_PRINT_COLUMNS: Final = 20
 """Columns that fit on a sheet of paper at a readable size."""
 
