@@ -280,7 +280,7 @@ def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
 
 
 class _MeanReplacement(NamedTuple):
-    """What is shown instead of a mean that does not describe the runs."""
+    """Replacement of a mean that does not describe the runs."""
 
     codes: tuple[str, ...] = ()
     sentence: str = ""
