@@ -18,6 +18,7 @@ from numpy.random import Generator
 
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict, assess_cells
+from tests.benchmarks.analysis.published_means import PUBLISHED_WORLDS, published_words
 from tests.benchmarks.analysis.simulation import (
     KINDS,
     cells_of,
@@ -35,6 +36,13 @@ from tests.benchmarks.analysis.world_verdicts import (
     summarize_world,
 )
 from tests.benchmarks.analysis.worlds import POOL_WORLDS, WORLDS
+from tests.benchmarks.plausibility.clean_settings import (
+    CHECKED_RULES,
+    false_flags,
+)
+from tests.benchmarks.plausibility.clean_settings import (
+    KINDS as SETTING_KINDS,
+)
 from tests.benchmarks.plausibility.detection_rates import detection, false_findings
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
@@ -403,6 +411,58 @@ def sessions_and_days(generator: Generator, repetitions: int) -> Table:
     )
 
 
+def published_means(generator: Generator, repetitions: int) -> Table:
+    runs = (5, 10, 30)
+    columns = [(truth, n) for truth in (1.0, 0.4, 0.3) for n in runs]
+    rows = []
+    for world in PUBLISHED_WORLDS:
+        shares = []
+        for truth, n in columns:
+            words = published_words(generator, world, repetitions, n, truth)
+            counted = words > 0 if truth == 1 else words == Verdict.SLOWER
+            shares.append(percent(float(np.mean(counted)), 2 if truth == 1 else 1))
+        rows.append((world.name, *shares))
+    return Table(
+        "Verdicts of published means",
+        "Percentage of results with any verdict between equal systems (target: at most "
+        "2), and with the correct one for ratios of 0.4 and 0.3, by number of runs. "
+        "Only mean and standard deviation of each side are known, and each side ran on "
+        "one day. Some sources print standard errors or half widths of 95 % intervals "
+        "as deviations.",
+        (
+            "world",
+            *(f"{'false' if truth == 1 else truth}, {n} runs" for truth, n in columns),
+        ),
+        tuple(rows),
+    )
+
+
+def setting_flags(generator: Generator, repetitions: int) -> Table:
+    studies = max(repetitions // STUDY_WEIGHT * 2, 10)
+    seed = int(generator.integers(2**31))
+    counts = [false_flags(studies=studies, seed=seed, kind=k) for k in SETTING_KINDS]
+    rows = [(rule, [count.by_rule[rule] for count in counts]) for rule in CHECKED_RULES]
+    rows.append(("any of them", [count.by_any for count in counts]))
+    return Table(
+        "False flags on settings",
+        f"Percentage of results in {studies} clean studies of settings that a rule "
+        "flags, by distribution of the runs: 3 to 30 runs with a standard deviation of "
+        "0.2 to 20 %, on one day or three shared ones, in three or more digits. "
+        "Target: at most 1, together 3.",
+        ("rule", *SETTING_KINDS),
+        tuple(
+            (
+                rule,
+                *(
+                    percent(number / count.cells, 2)
+                    for number, count in zip(numbers, counts, strict=True)
+                ),
+            )
+            for rule, numbers in rows
+        ),
+    )
+
+
 TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     coverage,
     unequal_coverage,
@@ -418,6 +478,8 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     missing_intervals,
     rounded_readings,
     sessions_and_days,
+    published_means,
+    setting_flags,
 )
 
 

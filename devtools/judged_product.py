@@ -18,6 +18,7 @@ START: Final = datetime(2026, 3, 2, 6, tzinfo=UTC)
 TIMEOUT_S: Final = 600
 PAGE: Final = 1000
 MAX_LINES: Final = 5000
+ADVICE: Final = "Start the product with LAB_STUDIES_PER_DAY=0."
 
 
 class Product:
@@ -48,7 +49,10 @@ class Product:
                 detail = error.read().decode()
                 if error.code != 429:
                     raise RuntimeError(f"{url}: {error.code} {detail}") from error
-                time.sleep(int(error.headers.get("Retry-After", 1)))
+                wait_s = int(error.headers.get("Retry-After", 1))
+                if wait_s > TIMEOUT_S:
+                    raise RuntimeError(f"{url}: {detail} {ADVICE}") from error
+                time.sleep(wait_s)
 
     def rows(self, path: str) -> Iterator[dict[str, Any]]:
         page = self.send(path)

@@ -305,7 +305,7 @@ class SnapshotFolder:
                 kind = _kind_of_list(name)
                 self.kinds.append(kind)
                 for row in self._read(name)[""]["results"]:
-                    rows[kind, str(row.get("id"))] = self._identifying(row)
+                    rows[kind, str(row.get("id"))] = row
         # References are nested four levels deep.
         for _ in range(4):
             self.names = self._distinct(rows)
@@ -313,17 +313,31 @@ class SnapshotFolder:
     def _distinct(
         self, rows: Mapping[tuple[str, str], Document]
     ) -> dict[tuple[str, str], str]:
-        """Return names of rows from their identifying fields; number equal names."""
-        names: dict[tuple[str, str], str] = {}
-        seen: Counter[str] = Counter()
-        # Sort numerically: shorter numbers are smaller.
-        for kind, number in sorted(rows, key=lambda key: (key[0], len(key[1]), key[1])):
-            row = rows[kind, number]
-            fields = {key: value for key, value in row.items() if key != "id"}
-            name = f"{kind}({self.key(self.named(fields, kind))})"
-            seen[name] += 1
-            names[kind, number] = name if seen[name] == 1 else f"{name} #{seen[name]}"
-        return names
+        """Return names of rows from their identifying fields.
+
+        Equal names are numbered in the order of the other fields, because another
+        installation may have given the IDs in another order.
+        """
+        groups: dict[str, list[tuple[str, int, str, tuple[str, str]]]] = defaultdict(
+            list
+        )
+        for (kind, number), row in rows.items():
+            fields = self.named(
+                {key: value for key, value in row.items() if key != "id"}, kind
+            )
+            others = {
+                key: value
+                for key, value in fields.items()
+                if key not in INSTALLATION_FIELDS | TODAY
+            }
+            # Shorter numbers are smaller.
+            order = (_brief(others), len(number), number, (kind, number))
+            groups[f"{kind}({self.key(fields)})"].append(order)
+        return {
+            key: name if place == 1 else f"{name} #{place}"
+            for name, members in groups.items()
+            for place, (*_, key) in enumerate(sorted(members), 1)
+        }
 
     def key(self, row: Document) -> str:
         fields = sorted(self._identifying(row).items())

@@ -119,9 +119,10 @@ def known_ranges(
     """Return the ranges of runs; where they are unknown, bounds that no run exceeds.
 
     By Samuelson's inequality, no run is further from the mean than (n - 1) / sqrt(n)
-    standard deviations.
+    standard deviations. A printed deviation may be too small by half a step.
     """
-    reach = np.sqrt(runs.variance) * (runs.n - 1) / np.sqrt(runs.n)
+    deviation = np.sqrt(runs.variance) + np.nan_to_num(runs.resolution) / 2
+    reach = deviation * (runs.n - 1) / np.sqrt(runs.n)
     is_unknown = np.isnan(minimum) & (runs.n > 1)
     return (
         np.where(is_unknown, runs.mean - reach, minimum),

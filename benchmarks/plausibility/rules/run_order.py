@@ -246,7 +246,7 @@ def _drift(logs: Sequence[float], count: int) -> LevelChange | None:
     return LevelChange(0, factor_from_log(change), p, p) if p < MAX_TREND_P else None
 
 
-MAX_SPREAD_PER_GAP: Final = 0.3
+MAX_SPREAD_PER_GAP: Final = 0.2
 """Largest standard deviation within the two speeds, relative to their distance."""
 MIN_GAP: Final = 0.1
 MIN_SLOW_RUNS: Final = 4
@@ -258,7 +258,7 @@ MIN_SHARE: Final = 0.05
 def two_speeds(study: StudyFacts) -> Iterator[Finding]:
     """Flags a benchmark whose runs have two speeds on several systems of a host. The
     runs of all systems, relative to the median of their session, must form two
-    groups that are at least 10% apart, and 3.3 standard deviations of each group. At
+    groups that are at least 10% apart, and five standard deviations of each group. At
     least 20 runs are needed; the smaller group must have at least four runs of two
     systems, and 5% of all runs.
 

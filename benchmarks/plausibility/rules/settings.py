@@ -195,10 +195,18 @@ def _label(cell: CellFact) -> str:
     return ", ".join(cell.options[name] for name in names)
 
 
+def _options(cell: CellFact) -> Description:
+    options = cell.options.items()
+    return frozenset(option for option in options if option[0] not in LABEL_OPTIONS)
+
+
+def _setting(cell: CellFact) -> Description:
+    """Return the options, without labels if there are others."""
+    return _options(cell) or frozenset(cell.options.items())
+
+
 def _description(cell: CellFact) -> Description:
-    stated = {
-        name: text for name, text in cell.options.items() if name not in LABEL_OPTIONS
-    }
+    stated = dict(_options(cell))
     sizes = {"vcpus": cell.vcpus, "memory_bytes": cell.memory_bytes}
     stated |= {name: str(size) for name, size in sizes.items() if size}
     return frozenset(stated.items())
@@ -250,7 +258,7 @@ MIN_USUAL: Final = 3
 def size_differs(study: StudyFacts) -> Iterator[Finding]:
     """Flags guests that have another number of CPUs or another memory than at least
     three, and most, of the guests that ran the same benchmark on the same host with the
-    same hypervisor, and that also differ from them in another option.
+    same hypervisor, and whose other options none of those guests has.
 
     Why: the effect of the option includes that of the size. A guest with 5 GiB instead
     of 7 caches less of a database, whatever its page size is.
@@ -268,9 +276,13 @@ def size_differs(study: StudyFacts) -> Iterator[Finding]:
             usual, count = counts.most_common(1)[0]
             if usual is None or count < max(MIN_USUAL, len(cells) / 2 + 1):
                 continue
+            of_usual_size = {
+                _setting(cell) for cell in cells if getattr(cell, size) == usual
+            }
             for cell in cells:
                 other = getattr(cell, size)
-                if other not in (None, usual) and cell.options:
+                is_new = cell.options and _setting(cell) not in of_usual_size
+                if is_new and other not in (None, usual):
                     groups[size, usual, other, _place(cell)][cell.id] = cell
     for (size, usual, other, _), members in groups.items():
         cells = list(members.values())

@@ -85,8 +85,8 @@ def test_sides_are_separated_if_every_run_is_beyond_the_margin(own, native, side
     [
         (days(A, level=80), days(A), True),  # 2 in 252
         (days(A, n=4, level=80), days(A, n=30), False),  # too few on one side
-        (days(A, level=85), days(B), False),  # another day may do that
-        (days(A, level=50), days(B), True),  # no day does that
+        (days(A, level=55), days(B), False),  # another day may do that
+        (days(A, level=45), days(B), True),  # no day does that
         (days(A, B, C, level=90), days(D, E, F), False),  # 2 in 20
     ],
 )

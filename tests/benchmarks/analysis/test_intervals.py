@@ -477,6 +477,15 @@ def test_a_single_run_and_a_reading_of_zero_have_no_interval():
     assert np.isnan(ends).all()
 
 
+def test_a_printed_deviation_may_be_too_small_by_half_a_step():
+    runs = RunStatistics.from_sums([4], [10.0], [0.0], [0.1])
+    unknown = np.array([np.nan])
+
+    (low,), (high,) = known_ranges(runs, unknown, unknown)
+
+    assert (low, high) == pytest.approx((10 - 0.075, 10 + 0.075))
+
+
 @given(st.lists(st.floats(1, 1000), min_size=2, max_size=40))
 def test_no_run_is_outside_the_bounds_of_its_mean_and_deviation(values):
     summary = summarize(values)

@@ -103,3 +103,15 @@ def test_runs_at_two_speeds_on_several_systems_are_found():
 def test_slow_runs_of_one_system_or_few_slow_runs_are_not_two_speeds():
     assert not findings("two-speeds", *settings([{0, 2, 4, 6}, set(), set()]))
     assert not findings("two-speeds", *settings([{0}, {2}, {5}, set()]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_wide_scatter_is_not_two_speeds(seed):
+    scatter = np.random.default_rng(seed).gamma(2, size=(3, 8))
+
+    cells = [
+        cell(*(1 + 0.2 * row).tolist(), **DISK, system=f"setting {number}")
+        for number, row in enumerate(scatter)
+    ]
+
+    assert not findings("two-speeds", *cells)

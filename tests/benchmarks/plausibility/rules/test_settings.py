@@ -97,6 +97,19 @@ def test_a_smaller_guest_with_another_option_is_found():
     assert "2 GiB" in finding.sentence
 
 
+def test_a_setting_that_was_also_measured_at_the_usual_size_is_not_confounded():
+    usual = [guest(f"usual {number}", io=str(number)) for number in range(5)]
+    larger = guest("larger", memory=16, io="0", setting="large")
+
+    assert not findings("size-differs", *usual, larger)
+
+
+def test_a_smaller_guest_with_another_label_is_found():
+    usual = [guest(f"usual {number}", setting=f"v{number}") for number in range(4)]
+
+    assert findings("size-differs", *usual, guest("small", memory=2, setting="v9"))
+
+
 def test_guests_of_several_sizes_have_no_usual_size():
     cells = [guest(f"guest {size}", memory=size, io="1") for size in (1, 2, 4, 8)]
 
