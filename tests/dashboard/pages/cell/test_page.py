@@ -233,7 +233,7 @@ def test_modes_of_cell_are_not_attributed_to_baseline(client, sides):
 
 
 def test_missing_verdict_has_reasons_and_needed_runs(client, sides):
-    answer = client.get(address(sides([50.0, 52.0, 51.0], CALM)))
+    answer = client.get(address(sides([40.0, 42.0, 41.0], CALM)))
     page = plain_text(answer.text)
 
     assert codes_of(answer) == {"few_runs"}
@@ -510,7 +510,7 @@ def test_query_count_is_constant(
     with django_assert_num_queries(QUERIES):
         client.get(place)
 
-    submit(*(run_document(1.0 + n**1.5 / 10, system=xen) for n in range(1, 7)))
+    submit(*(run_document(1.0 + n**1.5 / 10, system=xen) for n in (3, 6, 2, 5, 1, 4)))
     with django_assert_num_queries(QUERIES):
         client.get(place)
     with django_assert_num_queries(6):

@@ -30,6 +30,7 @@ def metered(submit, run_document, xen, agent):
                 40.0 if at > 2 else 50.0,
                 system=xen if at > 2 else {},
                 facts=clock_of(*place),
+                session="Monday",
             )
             for at, place in enumerate(places)
         )
