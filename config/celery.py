@@ -1,7 +1,10 @@
 """The Celery application: `celery -A config worker`."""
 
+import ctypes
 import gc
 import os
+import signal
+import sys
 import time
 from typing import Any
 
@@ -15,6 +18,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 WORKER_NICENESS = 5
+MAIN_PROCESS = os.getpid()
+PR_SET_PDEATHSIG = 1
 
 memory = MemoryTrimmer()
 app = Celery("virtlab")
@@ -48,6 +53,19 @@ def _share_memory(**_: Any) -> None:
     """Exclude loaded objects from garbage collection, which copies shared memory."""
     gc.collect()
     gc.freeze()
+
+
+@signals.worker_process_init.connect
+def _end_with_main_process(**_: Any) -> None:
+    """Be killed with the main process.
+
+    Otherwise a process of the pool that starts at that moment waits for ever: its
+    sibling keeps the pipe open that should tell it of the end.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != MAIN_PROCESS:
+        os._exit(1)
 
 
 @signals.before_task_publish.connect

@@ -19,6 +19,7 @@ MARKS = (
     "browser",
     "citus",
     "compose",
+    "kubernetes",
     "prometheus",
     "slow",
     "tex",
