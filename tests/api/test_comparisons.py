@@ -43,16 +43,18 @@ def documented_fields() -> list[str]:
 
 
 def fields_of(kind: type, before: str = "") -> Iterator[str]:
-    """Yield all fields of a dataclass; fields of nested ones are ``part.field``."""
+    """Yield all fields of a record; fields of nested ones are ``part.field``."""
     for name, hint in get_type_hints(kind).items():
         path = before + name
-        (part,) = [item for item in (hint, *get_args(hint)) if is_dataclass(item)] or [
-            None
-        ]
+        (part,) = list(filter(_is_record, (hint, *get_args(hint)))) or [None]
         if part is None or path in NOT_SHOWN:
             yield path
         else:
             yield from fields_of(part, f"{path}.")
+
+
+def _is_record(kind: type) -> bool:
+    return is_dataclass(kind) or hasattr(kind, "_fields")
 
 
 def rows(caller, **query):
