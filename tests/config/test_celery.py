@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from tests.running.process_checks import wait_until_gone
+from tests.running.process_checks import is_alive, wait_until_gone
 
 POOL = r"""
 import os, time
@@ -28,3 +28,5 @@ def test_pool_processes_end_when_the_main_process_is_killed():
         os.kill(main.pid, signal.SIGKILL)
 
         wait_until_gone(*pool, timeout_s=30)
+
+    assert not any(map(is_alive, pool))
