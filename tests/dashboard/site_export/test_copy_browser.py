@@ -65,7 +65,7 @@ def test_copy_works_in_any_folder_without_the_server(address, chromium):
         page.locator("#search-rows").fill("")
         page.locator(".cell a").first.click()
 
-        assert page.locator("[data-export-note]").is_visible()
+        browser_site.expect(page.locator("[data-export-note]")).to_be_visible()
         assert page.get_by_role("link", name="Sign in").count() == 0
         assert opened.errors == []
 
