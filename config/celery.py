@@ -59,9 +59,11 @@ def _share_memory(**_: Any) -> None:
 def _end_with_main_process(**_: Any) -> None:
     """Be killed with the main process.
 
-    Otherwise a process of the pool that starts at that moment waits for ever: its
-    sibling keeps the pipe open that should tell it of the end.
+    Otherwise a process of the pool can wait forever: its sibling keeps the pipe open
+    whose end would stop it. A pool without processes calls this in the main process.
     """
+    if os.getpid() == MAIN_PROCESS:
+        return
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != MAIN_PROCESS:

@@ -338,7 +338,7 @@ def build_row(
     If ``comparison`` has a ratio, the ratio of ``assessment`` replaces it, or without
     an assessment that of ``table_ratio``.
     """
-    # Keyword arguments take ten times as long.
+    # Keyword arguments take three times as long: 50 ms for 20,000 rows.
     return ComparisonRow(
         cell.pk,
         study.slug,

@@ -422,6 +422,16 @@ def _printed_precision(
     return Precision(most_decimals, most_digits)
 
 
+def own_ratio_error(one: CellFact, other: CellFact) -> float:
+    """Return the standard error of the log ratio of two means, from their own runs."""
+    return math.sqrt(
+        sum(
+            (cell.relative_variance or 0.0) / len(cell.readings)
+            for cell in (one, other)
+        )
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
     """Relative standard deviations of single runs, by kind of cell.

@@ -21,6 +21,19 @@ time.sleep(120)
 """
 
 
+def test_pool_without_processes_keeps_the_main_process():
+    code = (
+        "import config.celery\n"
+        "config.celery.signals.worker_process_init.send(sender=None)\n"
+        "print('alive')"
+    )
+    command = [sys.executable, "-c", code]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.stdout == "alive\n"
+
+
 def test_pool_processes_end_when_the_main_process_is_killed():
     command = [sys.executable, "-c", POOL]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as main:

@@ -24,6 +24,7 @@ MESSAGE_SIZES: Final = frozenset(
     {"message", "message_size", "message_bytes", "send_size", "block", "block_size"}
     | {"size", "length", "buffer", "buffer_length", "packet_size", "request_size"}
 )
+COMMAND_LINES: Final = ("args", "command")
 MIN_SIZES: Final = 5
 MIN_SPAN: Final = 32.0
 MAX_EFFECT: Final = 0.25
@@ -136,25 +137,25 @@ def parameter_without_effect(study: StudyFacts) -> Iterator[Finding]:
 
     Remedy: check the options of the command. Count the results as repetitions.
     """
-    curves: dict[object, dict[float, CellFact]] = defaultdict(dict)
+    groups: dict[object, dict[object, dict[float, CellFact]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for cell in study.cells:
         size = _message_size(cell)
         if size is not None:
             name, value = size
             others = frozenset(
-                (key, text) for key, text in cell.parameters.items() if key != name
+                (key, text)
+                for key, text in cell.parameters.items()
+                if key not in {name, *COMMAND_LINES}
             )
-            place = (cell.host, name, *cell.circumstances, *cell.sibling_key)
-            curves[(*place, cell.system, _described(others))][value] = cell
-    groups: dict[object, list[Mapping[float, CellFact]]] = defaultdict(list)
-    for key, curve in curves.items():
-        assert isinstance(key, tuple)
-        groups[key[:2] + key[-5:-2]].append(curve)
-    for members in groups.values():
-        flat = [curve for curve in members if _is_flat(curve)]
+            curves = groups[cell.host, name, *cell.sibling_key]
+            curves[*cell.circumstances, cell.system, others][value] = cell
+    for curves in groups.values():
+        flat = [curve for curve in curves.values() if _is_flat(curve)]
         if (
             len({c.system for curve in flat for c in curve.values()}) < 2
-            or len(flat) <= len(members) / 2
+            or len(flat) <= len(curves) / 2
         ):
             continue
         cells = [cell for curve in flat for cell in curve.values()]
@@ -171,13 +172,6 @@ def parameter_without_effect(study: StudyFacts) -> Iterator[Finding]:
             cells,
             spans=[_span(curve) for curve in flat],
         )
-
-
-def _described(parameters: frozenset[tuple[str, str]]) -> frozenset[str]:
-    """Return the parameters without those that repeat the command line."""
-    return frozenset(
-        f"{name}={text}" for name, text in parameters if name not in {"args", "command"}
-    )
 
 
 def _message_size(cell: CellFact) -> tuple[str, float] | None:

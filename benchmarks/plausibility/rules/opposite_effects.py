@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
-from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_from_log
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    StudyFacts,
+    factor_from_log,
+    own_ratio_error,
+)
 from benchmarks.sentences import Sentence
 
 MIN_EFFECT: Final = 0.1
@@ -68,8 +73,6 @@ def _effect(cell: CellFact, reference: CellFact) -> float | None:
     ratio = math.log(cell.mean) - math.log(reference.mean)
     if cell.better == "lower":
         ratio = -ratio
-    variances = [
-        (c.relative_variance or 0.0) / len(c.readings) for c in (cell, reference)
-    ]
-    least = max(math.log1p(MIN_EFFECT), CRITICAL_ERRORS * math.sqrt(sum(variances)))
+    error = own_ratio_error(cell, reference)
+    least = max(math.log1p(MIN_EFFECT), CRITICAL_ERRORS * error)
     return ratio if abs(ratio) >= least else None

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from benchmarks.plausibility.findings import Finding, cell_finding, rule
-from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_from_log
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    StudyFacts,
+    factor_from_log,
+    own_ratio_error,
+)
 from benchmarks.sentences import Sentence, pluralized
 
 CONTAINERS: Final = frozenset({"docker", "lxd", "lxc", "podman", "systemd-nspawn"})
@@ -70,7 +75,7 @@ def lean_machine_slower(study: StudyFacts) -> Iterator[Finding]:
     for cells in _start_ups(study):
         by_hypervisor: dict[str, list[CellFact]] = defaultdict(list)
         for cell in cells:
-            if not cell.is_native and not _is_container(cell):
+            if not _is_container(cell):
                 by_hypervisor[cell.hypervisor].append(cell)
         for members in by_hypervisor.values():
             full = [cell for cell in members if not _is_lean(cell)]
@@ -122,7 +127,6 @@ def _is_slower(cell: CellFact, other: CellFact) -> bool:
     if min(cell.mean, other.mean) <= 0:
         return False
     excess = math.log(cell.mean) - math.log(other.mean)
-    variances = [(c.relative_variance or 0.0) / len(c.readings) for c in (cell, other)]
     return excess > max(
-        math.log1p(MIN_EXCESS), CRITICAL_ERRORS * math.sqrt(sum(variances))
+        math.log1p(MIN_EXCESS), CRITICAL_ERRORS * own_ratio_error(cell, other)
     )
