@@ -1,6 +1,5 @@
 """The Celery application: `celery -A config worker`."""
 
-import ctypes
 import gc
 import os
 import signal
@@ -12,6 +11,7 @@ from celery import Celery, signals
 
 from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import request_ids
+from running.child_process_setup import PR_SET_PDEATHSIG, prctl
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Skip the checks, which load every page: `make check` has run them.
@@ -19,7 +19,6 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 WORKER_NICENESS = 5
 MAIN_PROCESS = os.getpid()
-PR_SET_PDEATHSIG = 1
 
 memory = MemoryTrimmer()
 app = Celery("virtlab")
@@ -57,7 +56,7 @@ def _share_memory(**_: Any) -> None:
 
 @signals.worker_process_init.connect
 def _end_with_main_process(**_: Any) -> None:
-    """Be killed with the main process.
+    """Let the kernel kill this process when the main process dies.
 
     Otherwise a process of the pool can wait forever: its sibling keeps the pipe open
     whose end would stop it. A pool without processes calls this in the main process.
@@ -65,7 +64,7 @@ def _end_with_main_process(**_: Any) -> None:
     if os.getpid() == MAIN_PROCESS:
         return
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != MAIN_PROCESS:
         os._exit(1)
 

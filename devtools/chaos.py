@@ -29,13 +29,13 @@ from devtools.temporary_product import (
     database,
     document,
     exit_code_for,
+    running_product,
     send_request,
     temporary_folder,
     upload,
     upload_lines,
     wait_until,
 )
-from running import product_launcher
 from running.embedded_servers import EmbeddedServers
 from running.product_launcher import Product
 from running.var_folder import VarFolder
@@ -296,19 +296,17 @@ LINE = (
 
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
     """Run a product and apply faults; return the values for `LINE`."""
-    with mounted_disk(folder, DISK) as has_disk:
-        product = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
-        try:
-            product.wait_until_ready()
-            return run_faults(
-                ProductUnderTest(product),
-                seed,
-                seconds,
-                has_disk=has_disk,
-                sabotage=sabotage,
-            )
-        finally:
-            product.stop()
+    with (
+        mounted_disk(folder, DISK) as has_disk,
+        running_product(folder / "var") as product,
+    ):
+        return run_faults(
+            ProductUnderTest(product),
+            seed,
+            seconds,
+            has_disk=has_disk,
+            sabotage=sabotage,
+        )
 
 
 @contextmanager

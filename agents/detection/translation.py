@@ -14,13 +14,11 @@ _FAMILIES = (
     *(("loongarch", "loongarch"), ("mips", "mips"), ("sparc", "sparc")),
 )
 # Sensors and frequency drivers that exist on one family only.
-_SENSORS = {
+_DRIVERS = {
     **dict.fromkeys(("coretemp", "k8temp", "k10temp", "fam15h_power"), "x86"),
     **dict.fromkeys(("zenpower", "x86_pkg_temp", "via_cputemp"), "x86"),
     **dict.fromkeys(("scpi_sensors", "apm_xgene", "macsmc_hwmon"), "arm"),
     "ibmpowernv": "power",
-}
-_DRIVERS = {
     **dict.fromkeys(("intel_pstate", "intel_cpufreq", "amd-pstate"), "x86"),
     **dict.fromkeys(("acpi-cpufreq", "pcc-cpufreq", "powernow-k8"), "x86"),
     "apple-cpufreq": "arm",
@@ -44,7 +42,7 @@ def translated_layers(evidence: Evidence) -> List[DetectedLayer]:
         reason = "The program is for %s, but the kernel for %s." % (machine, kernel)
         return [DetectedLayer(EMULATED_PROCESS, reason)]
     for name in [*(evidence.get("sensors") or []), evidence.get("frequency_driver")]:
-        family = _SENSORS.get(str(name)) or _DRIVERS.get(str(name))
+        family = _DRIVERS.get(str(name))
         if own and family not in (None, own):
             reason = "The program is for %s, but %s belongs to other processors."
             return [DetectedLayer(EMULATED_PROCESS, reason % (machine, name))]

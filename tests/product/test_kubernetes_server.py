@@ -5,6 +5,7 @@ It has no controllers and nodes, so it validates and stores objects, and starts 
 
 import json
 import os
+import shutil
 import subprocess
 import textwrap
 import time
@@ -90,14 +91,9 @@ def kubectl(tmp_path_factory):
         ],
         [
             *("kube-apiserver", "--etcd-servers", etcd, "--secure-port", str(port)),
-            *(
-                "--bind-address",
-                "127.0.0.1",
-                "--cert-dir",
-                str(folder / "certificates"),
-            ),
+            *("--bind-address=127.0.0.1", f"--cert-dir={folder}/certificates"),
             *("--token-auth-file", str(folder / "tokens"), "--authorization-mode=RBAC"),
-            *("--service-account-issuer=https://kubernetes.default.svc",),
+            "--service-account-issuer=https://kubernetes.default.svc",
             *("--service-account-key-file", str(key)),
             *("--service-account-signing-key-file", str(key)),
             "--service-cluster-ip-range=10.0.0.0/24",
@@ -139,12 +135,9 @@ def _wait(is_done):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Write the kustomization of the guide beside a link to the repository."""
+    """Write the kustomization of the guide beside a copy of the manifests."""
     parent = tmp_path_factory.mktemp("own")
-    (parent / "virtlab/deploy").mkdir(parents=True)
-    subprocess.run(
-        ["cp", "-r", ROOT / "deploy/kubernetes", parent / "virtlab/deploy"], check=True
-    )
+    shutil.copytree(ROOT / "deploy/kubernetes", parent / "virtlab/deploy/kubernetes")
     text = GUIDE.partition("run `kubectl apply -k` on its folder:\n")[2]
     own = parent / "own"
     own.mkdir()
