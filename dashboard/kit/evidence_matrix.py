@@ -31,6 +31,16 @@ def question_url(question: Question, **choices: str) -> str:
     return f"{reverse('dashboard:evidence-question')}?{urlencode(query)}"
 
 
+def listed_labels(syntheses: Iterable[Synthesis]) -> dict[int, str]:
+    """Return the labels that `evidence.matrix_entry` needs."""
+    return configuration_labels(
+        machine
+        for synthesis in syntheses
+        for machine in synthesis.main_machines
+        if machine.listed_configurations
+    )
+
+
 def matrix_context(
     syntheses: Mapping[Question, Synthesis], *, without_doubtful: bool = False
 ) -> dict[str, Any]:
@@ -47,12 +57,7 @@ def matrix_context(
     options = {"doubtful": "exclude"} if without_doubtful else {}
     page_url = reverse("dashboard:evidence-question")
     hypervisor_queries = {name: urlencode({"hypervisor": name}) for name in hypervisors}
-    labels = configuration_labels(
-        machine
-        for synthesis in syntheses.values()
-        for machine in synthesis.main_machines
-        if machine.listed_configurations
-    )
+    labels = listed_labels(syntheses.values())
     areas: list[dict[str, Any]] = []
     for _area, members in groupby(WORK_CLASSES.values(), key=lambda work: work.area):
         rows = []

@@ -1,15 +1,16 @@
 """Questions that people ask about hypervisors, and where their answers are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.evidence.subjects import measured_hypervisors, visible_effects
+from benchmarks.evidence.subjects import visible_effects
 from benchmarks.models import Cell, System
 from benchmarks.search import newest_studies_of
 from benchmarks.system_options import VOCABULARY, find_option
@@ -19,7 +20,7 @@ from dashboard.wording import Text
 from dashboard.wording.evidence import work_phrase
 
 SETTING, WORK, HYPERVISOR = "setting", "work", "hypervisor"
-METRIC, CO_RUN = "metric", "co-run"
+METRIC, PARAMETER, CO_RUN = "metric", "parameter", "co-run"
 MIN_VMS: Final = 8
 """Number of VMs from which on co-runs answer questions about many of them."""
 MAX_SYSTEMS: Final = 2_000
@@ -219,7 +220,7 @@ QUESTIONS: Final = (
             "Run fio twice over the same new disk, and state the first pass as "
             "pass=first among the parameters. Repeat it on a preallocated disk."
         ),
-        ((SETTING, "pass"),),
+        ((PARAMETER, "pass"),),
     ),
     AskedQuestion("bhyve", gettext_lazy("bhyve or KVM?"), ("hypervisor bhyve",)),
     AskedQuestion(
@@ -278,35 +279,36 @@ def _data(answer: str) -> Data:
 
 
 def _available(viewer: Viewer) -> set[Data]:
-    effects = visible_effects(viewer)
-    works = effects.values_list("work_class", flat=True).distinct()
-    needed = {data for question in QUESTIONS for data in _needs(question)}
+    works = visible_effects(viewer).values_list("work_class", flat=True).distinct()
+    varied = systems_with_options(viewer).values_list("options", flat=True)
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0)
+    needed = {data for question in QUESTIONS for data in _needs(question)}
     return {
         *((WORK, work) for work in works),
-        *((HYPERVISOR, name) for name in measured_hypervisors(viewer)),
-        *((SETTING, name) for name in _varied_options(viewer)),
+        *((SETTING, find_option(name).name) for options in varied for name in options),
         *(data for data in needed if data[0] in {"page", "docs"}),
         *(
-            (METRIC, name)
-            for kind, name in needed
-            if kind == METRIC and cells.filter(case__metric=name).exists()
-        ),
-        *(
-            (CO_RUN, name)
-            for kind, name in needed
-            if kind == CO_RUN
-            and cells.filter(vms__gte=MIN_VMS, case__component=name).exists()
+            data
+            for data in needed
+            if (filters := _cell_filters(*data)) and cells.filter(**filters).exists()
         ),
     }
 
 
-def _varied_options(viewer: Viewer) -> Iterator[str]:
-    systems = newest_studies_of(
-        System.objects.exclude(options={}).order_by("pk"), "system", viewer
-    )
-    for options in systems.values_list("options", flat=True)[:MAX_SYSTEMS]:
-        yield from (find_option(name).name for name in options)
+def _cell_filters(kind: str, name: str) -> dict[str, Any]:
+    filters: dict[str, dict[str, Any]] = {
+        HYPERVISOR: {"system__hypervisor": name},
+        METRIC: {"case__metric": name},
+        PARAMETER: {"case__parameters__has_key": name},
+        CO_RUN: {"vms__gte": MIN_VMS, "case__component": name},
+    }
+    return filters.get(kind, {})
+
+
+def systems_with_options(viewer: Viewer) -> QuerySet[Any]:
+    """Return measured systems, annotated with their newest visible study."""
+    systems = System.objects.exclude(options={}).order_by("pk")
+    return newest_studies_of(systems, "system", viewer)[:MAX_SYSTEMS]
 
 
 def _page(answer: str) -> tuple[str, str]:

@@ -55,7 +55,7 @@ QUERIES: Final[Mapping[str, frozenset[frozenset[str]]]] = {
     "study-file": _choices("study", "raw_output study"),
 }
 _API_FILES: Final = {"data-file", "data-schema", "study-file"}
-_PARTS_OF_STUDY: Final = ("runs/", "versions/", "plans/", "glossary/", "docs/")
+_PARTS_OF_STUDY: Final = ("/runs/", "/versions/", "/plans/", "/glossary/", "/docs/")
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,6 @@ class Address:
     @property
     def url(self) -> str:
         return self.path + (f"?{self.query}" if self.query else "")
-
-    @property
-    def is_page(self) -> bool:
-        return self.file.endswith(f"/{PAGE_FILE}") or self.file == PAGE_FILE
 
 
 @dataclass(frozen=True)
@@ -114,8 +110,7 @@ class Scope:
             return True
         if path.startswith(("/api/v1/", "/data/")):
             return query.get("study") == self.study or path.endswith("/schema/")
-        parts = tuple(f"/{part}" for part in _PARTS_OF_STUDY)
-        return path.startswith((self.start, *parts))
+        return path.startswith((self.start, *_PARTS_OF_STUDY))
 
 
 def _kind(namespace: str, name: str) -> str:

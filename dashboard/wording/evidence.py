@@ -552,8 +552,11 @@ def matrix_entry(
     if not pool.is_pooled and len(units) == 1 and units[0].listed_configurations:
         parts = units[0].listed_configurations
         ratios = ", ".join(log_ratio_text(part.log_ratio) for part in parts)
-        names = ", ".join(labels.get(part.system, "") or DASH for part in parts)
-        return ratios, _("one machine: %(configurations)s") % {"configurations": names}
+        names = [labels.get(part.system, "") for part in parts]
+        if not any(names):
+            return ratios, _("one machine")
+        listed = ", ".join(name or DASH for name in names)
+        return ratios, _("one machine: %(configurations)s") % {"configurations": listed}
     if pool.mean is None:
         detail = _("two machines") if len(units) < MIN_POOLED else _("two labs")
         detail = pool_machines_text(pool) if pool.provider_count else detail

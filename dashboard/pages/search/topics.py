@@ -9,19 +9,16 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.evidence.subjects import listed_hypervisors, visible_machines
 from benchmarks.hypervisor_names import NATIVE, PLATFORMS
-from benchmarks.models import System
-from benchmarks.search import newest_studies_of
 from benchmarks.studies.lookup import list_studies
 from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import Viewer
 from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
-from dashboard.kit.questions import QUESTIONS, question_url
+from dashboard.kit.questions import QUESTIONS, question_url, systems_with_options
 from dashboard.kit.subject_urls import hypervisor_url, machine_url, work_url
 from dashboard.wording import Text, property_name, property_value
 from dashboard.wording.evidence import work_name, work_phrase
 from dashboard.wording.glossary import GLOSSARY
 
-MAX_SYSTEMS: Final = 2_000
 MAX_VALUES: Final = 4
 # Products and clouds that run on a hypervisor.
 BUILT_ON: Final = {
@@ -175,12 +172,10 @@ def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
             reverse("dashboard:setting", args=[option.slug]),
             " ".join([option.name, *option.other_names, *option.values]),
         )
-    systems = newest_studies_of(
-        System.objects.exclude(options={}).order_by("pk"), "system", viewer
-    )
+    systems = systems_with_options(viewer)
     values: dict[str, set[str]] = {}
     newest = {}
-    for options, study_id in systems.values_list("options", "study_id")[:MAX_SYSTEMS]:
+    for options, study_id in systems.values_list("options", "study_id"):
         for name, value in options.items():
             if name in VOCABULARY:
                 continue

@@ -14,7 +14,7 @@ from benchmarks.evidence.queries import Question, StudyAverage, StudyInfo
 from benchmarks.evidence.subjects import machine_slug
 from benchmarks.evidence.synthesis import NO_EVIDENCE, POOLED, Synthesis
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit.evidence_matrix import question_url
+from dashboard.kit.evidence_matrix import listed_labels, question_url
 from dashboard.kit.measuring import tools_for
 from dashboard.kit.subject_urls import machine_url
 from dashboard.wording import DASH, Text, evidence
@@ -54,9 +54,10 @@ def evidence_table(
     subjects: Iterable[tuple[Cell, Question, Synthesis]],
     reason: str = "",
 ) -> Table:
-    rows = []
+    subjects, rows = list(subjects), []
+    labels = listed_labels(synthesis for _name, _question, synthesis in subjects)
     for name, question, synthesis in subjects:
-        ratio, detail = evidence.matrix_entry(synthesis)
+        ratio, detail = evidence.matrix_entry(synthesis, labels)
         if not ratio:
             continue
         rows.append(

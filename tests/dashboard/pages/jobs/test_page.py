@@ -27,12 +27,8 @@ def test_failed_job_shows_error_and_can_be_retried(client, person, failed_job):
 
 def test_jobs_processed_together_are_one_row(client, person, failed_job):
     Membership.objects.update(role="maintainer")
-    failed_job.pk, failed_job.failures, failed_job.error, failed_job.quarantined_at = (
-        None,
-        0,
-        "",
-        None,
-    )
+    failed_job.pk, failed_job.quarantined_at = None, None
+    failed_job.failures, failed_job.error = 0, ""
     failed_job.save()
     client.force_login(person)
 

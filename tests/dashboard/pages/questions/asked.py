@@ -1,4 +1,4 @@
-"""Searches for the 25 questions of users, and the question that answers each."""
+"""Searches of users, and the question that each finds."""
 
 ASKED = {
     "iops proxmox": "disk-settings",

@@ -2,6 +2,7 @@
 
 import re
 
+from benchmarks.models import Case
 from benchmarks.system_options import VOCABULARY
 from benchmarks.viewer import ANYONE
 from dashboard.kit.questions import QUESTIONS, SETTING, answered_questions
@@ -65,6 +66,25 @@ def test_co_runs_of_many_vms_answer_questions_about_many(submit, run_document, x
 
     assert answers()["vms-with-iops"].is_measured
     assert not answers()["overcommit"].is_measured
+
+
+def test_results_without_bare_metal_answer_questions_about_a_hypervisor(
+    submit, run_document, xen
+):
+    assert not answers()["kubevirt-disk"].is_measured
+
+    submit(run_document(system={**xen, "hypervisor": "KubeVirt"}))
+
+    assert answers()["kubevirt-disk"].is_measured
+
+
+def test_a_parameter_answers_its_question(submit, run_document, study):
+    submit(run_document())
+    assert not answers()["first-write"].is_measured
+
+    Case.objects.update(parameters={"pass": "first"})
+
+    assert answers()["first-write"].is_measured
 
 
 def test_slugs_are_unique_and_settings_are_known():
