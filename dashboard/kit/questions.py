@@ -130,6 +130,7 @@ QUESTIONS: Final = (
         gettext_lazy("Does enabling Hyper-V or WSL2 slow down Windows itself?"),
         ("setting vbs", "hypervisor Hyper-V (WSL2 utility VM)"),
         "vbs memory integrity core isolation",
+        needs=((SETTING, "vbs"),),
     ),
     AskedQuestion(
         "cpu-type",
